@@ -124,7 +124,8 @@ def _decimal_power(suffix: str, text: str) -> tuple[int, str]:
 
 def _scaled(number: int, power: int) -> int:
     """``number * 10**power``, rounded up where that is no integer."""
-    return number * 10**power if power >= 0 else -(-number // 10**-power)
+    factor: int = 10 ** abs(power)
+    return number * factor if power >= 0 else -(-number // factor)
 
 
 def _binary_amount(digits: str, fraction: str, power: int) -> int:
