@@ -107,7 +107,7 @@ def test_a_retired_id_is_refused_with_its_reason() -> None:
 
 
 def test_an_unknown_feature_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(KeyError, match="no feature 'DeviceTaint' in .*did you mean DeviceTaints"):
+    with pytest.raises(KeyError, match=r"no feature 'DeviceTaint' in .*did you mean DeviceTaints"):
         catalogue().feature("DeviceTaint")
 
 

@@ -1,0 +1,84 @@
+"""From a file to a :class:`DriverProfile`, or to everything that is wrong with it."""
+
+from __future__ import annotations
+
+import datetime
+import stat
+from pathlib import Path
+
+from pytest_dra.profile.model import DriverProfile
+from pytest_dra.profile.problems import Problem
+from pytest_dra.profile.problems import ProfileError
+
+SIZE_LIMIT = 256 * 1024
+"""Bytes of a profile file: a hundred times an ordinary one; PyYAML needs seconds for more."""
+
+SIZE_LIMIT_TEXT = "256 KiB"
+
+
+def load_profile(path: Path, *, today: datetime.date | None = None) -> DriverProfile:
+    """Read and check a profile file.
+
+    Args:
+        path: the file; messages show it as it is given here.
+        today: the day on which its waivers must be valid; None is today (UTC).
+
+    Raises:
+        ProfileError: the file cannot be read, is no YAML, has not the form of ``schema.json`` or
+            breaks a rule; all problems of one stage together, sorted by line.
+    """
+    from pytest_dra.profile import document as documents
+    from pytest_dra.profile import form
+    from pytest_dra.profile import rules
+    from pytest_dra.profile.building import built
+
+    name = str(path)
+    document = documents.read_document(_text(path))
+    if document.data is None and not document.problems:
+        raise ProfileError(name, [_whole("the file is empty, want apiVersion and kind")])
+    if document.data is None:
+        raise ProfileError(name, document.problems)
+    if today is None:
+        today = datetime.datetime.now(tz=datetime.timezone.utc).date()
+    data = document.data
+    told = {each.path for each in document.problems}
+    # what is told already has no value, which is no second problem
+    formal = [each for each in form.breaches(document) if each.path not in told]
+    if document.problems or formal or not isinstance(data, dict):
+        raise ProfileError(name, [*document.problems, *formal])
+    problems = list(rules.breaches(document, data, today=today))
+    if problems:
+        raise ProfileError(name, problems)
+    return built(path, data)
+
+
+def _whole(message: str) -> Problem:
+    """A problem of the file as a whole."""
+    return Problem(0, 0, "", message)
+
+
+def _text(path: Path) -> str:
+    """The text of an ordinary, small UTF-8 file."""
+    name = str(path)
+    try:
+        # a FIFO would block the open, and a device never ends
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ProfileError(name, [_whole("this is no file; give one with --dra-profile=FILE")])
+        with path.open("rb") as file:
+            data = file.read(SIZE_LIMIT + 1)
+    except FileNotFoundError:
+        message = "there is no such file; give one with --dra-profile=FILE"
+        raise ProfileError(name, [_whole(message)]) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ProfileError(name, [_whole(f"the file cannot be read: {reason}")]) from error
+    if len(data) > SIZE_LIMIT:
+        message = f"the file is larger than {SIZE_LIMIT_TEXT}; a profile needs far less"
+        raise ProfileError(name, [_whole(message)])
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        message = f"byte 0x{data[error.start]:02x} is no UTF-8; save the file as UTF-8"
+        raise ProfileError(name, [Problem(line, column, "", message)]) from error
