@@ -1,0 +1,143 @@
+"""The registered plugins, and which of them is called."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from pathlib import Path
+
+from pytest_dra.kubelet.answers import PluginInfo
+from pytest_dra.kubelet.answers import bounded_text
+from pytest_dra.kubelet.client import DraClient
+from pytest_dra.kubelet.settings import KubeletSettings
+from pytest_dra.kubelet.wiping import SliceWiper
+from pytest_dra.timeline import Mark
+from pytest_dra.timeline import Timeline
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plugin:
+    """One registered plugin.
+
+    ``endpoint`` is where its DRA socket is looked for; what the plugin said stands in ``info``.
+    ``service`` is the version that it is called with, ``attempts`` how many attempts its
+    registration took, the good one included.
+    """
+
+    info: PluginInfo
+    socket: Path
+    endpoint: Path
+    service: str
+    client: DraClient
+    attempts: int
+
+
+def announced_endpoint(info: PluginInfo, socket: Path) -> str:
+    """The endpoint as the kubelet keeps it: the plugin's text, or the path of the socket itself."""
+    return info.endpoint or str(socket)
+
+
+class EndpointTaken(Exception):
+    """Another plugin of the same driver has announced this endpoint already."""
+
+
+class PluginStore:
+    """Thread-safe; tells the wiper when a driver has no connection left, and when it has one."""
+
+    def __init__(
+        self,
+        *,
+        timeline: Timeline,
+        instance: str,
+        settings: KubeletSettings,
+        wiper: SliceWiper,
+    ) -> None:
+        self._timeline = timeline
+        self._instance = instance
+        self._settings = settings
+        self._wiper = wiper
+        self._lock = threading.RLock()
+        self._plugins: list[Plugin] = []
+        self._closed = False
+
+    def add(
+        self, info: PluginInfo, *, socket: Path, endpoint: Path, service: str, attempts: int
+    ) -> Plugin:
+        """Register a plugin and begin to connect to it.
+
+        Raises:
+            EndpointTaken: as its name says; also after :meth:`close`.
+        """
+        driver = info.name
+        with self._lock:
+            announced = announced_endpoint(info, socket)
+            taken = any(
+                old.info.name == driver and announced_endpoint(old.info, old.socket) == announced
+                for old in self._plugins
+            )
+            if taken or self._closed:
+                raise EndpointTaken(
+                    f"endpoint {announced} already registered for DRA driver plugin {driver}"
+                )
+            client = DraClient(
+                endpoint,
+                timeline=self._timeline,
+                instance=self._instance,
+                driver=driver,
+                settings=self._settings,
+                on_change=lambda ready: self._connection_changed(driver, ready=ready),
+            )
+            plugin = Plugin(
+                info=info,
+                socket=socket,
+                endpoint=endpoint,
+                service=service,
+                client=client,
+                attempts=attempts,
+            )
+            self._plugins.append(plugin)
+            self._sync(driver)
+        return plugin
+
+    def remove(self, plugin: Plugin) -> None:
+        """Deregister a plugin and close its connection."""
+        with self._lock:
+            if plugin not in self._plugins:
+                return
+            self._plugins.remove(plugin)
+            self._sync(plugin.info.name)
+        plugin.client.close()
+        self._mark(f"plugin of {plugin.info.name} deregistered")
+
+    def newest_first(self) -> tuple[Plugin, ...]:
+        """All registered plugins."""
+        with self._lock:
+            return tuple(reversed(self._plugins))
+
+    def pick(self, driver: str | None) -> Plugin | None:
+        """The newest connected plugin of the driver (None: of any), else the newest one."""
+        plugins = [plugin for plugin in self.newest_first() if driver in (None, plugin.info.name)]
+        connected = (plugin for plugin in plugins if plugin.client.is_connected)
+        return next(connected, plugins[0] if plugins else None)
+
+    def close(self) -> None:
+        """Close all connections. Nothing can be added afterwards."""
+        with self._lock:
+            self._closed = True
+            plugins, self._plugins = self._plugins, []
+        for plugin in plugins:
+            plugin.client.close()
+
+    def _connection_changed(self, driver: str, *, ready: bool) -> None:
+        self._mark(f"DRA connection to {driver} {'stands' if ready else 'lost'}")
+        with self._lock:
+            self._sync(driver)
+
+    def _sync(self, driver: str) -> None:
+        if self._closed:
+            return
+        of_driver = [plugin for plugin in self._plugins if plugin.info.name == driver]
+        self._wiper.note(driver, connected=any(plugin.client.is_connected for plugin in of_driver))
+
+    def _mark(self, text: str) -> None:
+        self._timeline.add(Mark(text=bounded_text(text), instance=self._instance))

@@ -1,0 +1,70 @@
+"""The kubelet's time constants, each a field, so that tests can use small ones."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletSettings:
+    """All spans in seconds.
+
+    The defaults are the numbers of kubelet 1.37.2, as recorded, except where the field says
+    otherwise.
+    """
+
+    poll_s: float = 0.1
+    """Pause between two looks at the registry directory. The kubelet has inotify and a loop of
+    1 s; looking more often only lets a driver be found sooner."""
+
+    dial_s: float = 10.0
+    """How long one attempt tries to connect to a registration socket
+    (pluginmanager/operationexecutor, dialTimeoutDuration)."""
+
+    get_info_s: float = 1.0
+    """Deadline of GetInfo (operationexecutor, GenerateRegisterPluginFunc)."""
+
+    notify_s: float = 5.0
+    """Deadline of NotifyRegistrationStatus (operationexecutor, notifyTimeoutDuration)."""
+
+    probe_s: float = 0.1
+    """Longest wait of the one plain connect to a DRA endpoint after GetInfo: a listening Unix
+    socket accepts at once, unless its backlog is full. Not the kubelet's: an observation."""
+
+    call_s: float = 45.0
+    """Deadline of NodePrepareResources and NodeUnprepareResources
+    (cm/dra/plugin, defaultClientCallTimeout)."""
+
+    backoff_s: float = 0.5
+    """First pause after a failed attempt (util/goroutinemap/exponentialbackoff)."""
+
+    backoff_factor: float = 2.0
+    """Growth of the pause with each further failure (same place)."""
+
+    backoff_limit_s: float = 122.0
+    """Longest pause between two attempts (same place: 2 min 2 s)."""
+
+    reconnect_s: float = 0.2
+    """First pause between two connects of one channel, growing by gRPC's factor 1.6. The kubelet
+    has gRPC's own 1 s; shorter, so that a driver that listens late is connected soon."""
+
+    reconnect_limit_s: float = 1.0
+    """Longest such pause. The kubelet has gRPC's own 120 s; shorter for the same reason."""
+
+    connect_s: float = 20.0
+    """Longest wait for the HTTP/2 greeting of a socket that accepts (gRPC's own number)."""
+
+    wipe_delay_s: float = 30.0
+    """From the loss of a driver's last connection to the deletion of its slices
+    (cm/dra, defaultWipingDelay)."""
+
+    wipe_retry_s: float = 1.0
+    """First pause after a failed deletion, doubled each time (cm/dra/plugin,
+    wipeResourceSlices)."""
+
+    wipe_retry_limit_s: float = 300.0
+    """Longest such pause (same place)."""
+
+    stop_s: float = 5.0
+    """Longest wait for our own threads at the end. They end at once when their connections are
+    closed, so this only bounds a machine that hardly runs."""
