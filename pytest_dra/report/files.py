@@ -1,0 +1,61 @@
+"""Report files: written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+MODE = 0o666
+"""The user's umask decides, as for every other file that a program writes."""
+
+
+class ReportError(Exception):
+    """A report could not be written."""
+
+
+def output_must_be_writable(directory: Path) -> None:
+    """Make the output directory if it is not there, and try a file in it.
+
+    To be called before anything is started: a run of minutes must not end without its report.
+
+    Raises:
+        ReportError: names ``--dra-output``, the directory and the reason.
+    """
+    probe = directory / f".{secrets.token_hex(8)}.tmp"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(probe, WRITE, MODE))
+        probe.unlink()
+    except (OSError, ValueError) as error:
+        raise _unwritable(directory, error) from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file of UTF-8 text by way of a temporary one beside it.
+
+    A reader sees the old content or the new one, never a part.
+
+    Raises:
+        ReportError: names ``--dra-output``, the directory and the reason.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with os.fdopen(os.open(temporary, WRITE, MODE), "w", encoding="utf-8") as file:
+                file.write(text)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path.parent, error) from error
+
+
+def _unwritable(directory: Path, error: Exception) -> ReportError:
+    reason = getattr(error, "strerror", None) or error
+    return ReportError(
+        f"--dra-output={directory}: cannot write there: {reason}. "
+        "Name a directory that you may write to with --dra-output=DIR."
+    )

@@ -1,0 +1,97 @@
+"""Secrets taken out of what a report quotes: command lines, environment, profile, logs.
+
+A report is meant to be published. What looks like a credential is replaced; what merely might be
+one (a driver's own parameter) is left, because a report must also be readable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+REDACTED = "<redacted>"
+
+SECRET_NAME = re.compile(
+    r"(?i)(^|[-_.])(token|secret|password|passwd|passphrase|credentials?|api[-_]?key"
+    r"|private[-_]?key|access[-_]?key|authorization)($|[-_.])"
+)
+"""Names of fields, variables and options whose value is a secret."""
+
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word begins inside of a camelCase name."""
+
+PATTERNS = (
+    # Authorization: Bearer xyz
+    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {REDACTED}"),
+    # JSON web tokens, as service accounts have them
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{10,}(\.[A-Za-z0-9_-]*){0,2}"), REDACTED),
+    # https://user:password@host
+    (re.compile(r"(?<=://)[^\s/@:]{1,256}:[^\s/@]{1,256}@"), f"{REDACTED}@"),
+    # kubeconfig=/home/someone/.kube/config, but not kubeconfig={kubeconfig}
+    (
+        re.compile(r"(?i)(kubeconfig(?:=|\s+|:\s*))(?=[^\s{}'\",]*[/\\])[^\s{}'\",]+"),
+        rf"\1{REDACTED}",
+    ),
+    # --token=x, PASSWORD=x, "apiKey": "x"
+    (
+        re.compile(
+            r"(?i)((?:token|secret|password|passwd|passphrase|api[-_]?key|private[-_]?key"
+            r"|access[-_]?key)[\"']?(?:=|:\s*|\s+(?=[^\s-]{16}))[\"']?)(?!<redacted>|\{)[^\s\"',]+"
+        ),
+        rf"\1{REDACTED}",
+    ),
+    # keys and certificates
+    (
+        re.compile(r"-----BEGIN [A-Z ]{1,40}-----[^-]*(-----END [A-Z ]{1,40}-----)?"),
+        REDACTED,
+    ),
+)
+
+
+def redacted(text: str) -> str:
+    """``text`` without tokens, passwords, keys and paths of kubeconfig files."""
+    for pattern, replacement in PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def redacted_data(value: object) -> object:
+    """Plain data (mappings, lists, scalars) with every string redacted.
+
+    Of a field whose name says that it is secret (``apiToken``, ``DB_PASSWORD``) nothing is left;
+    the element after an option such as ``--token`` or ``--kubeconfig`` in a list is replaced too.
+    """
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, Mapping):
+        return {
+            key: REDACTED
+            if isinstance(each, str) and each and is_secret_name(str(key))
+            else redacted_data(each)
+            for key, each in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return _list(value)
+    return value
+
+
+def is_secret_name(name: str) -> bool:
+    """True if a field, variable or option of this name holds a credential."""
+    return SECRET_NAME.search(CAMEL.sub("_", name)) is not None
+
+
+def _list(items: list[object] | tuple[object, ...]) -> list[object]:
+    found: list[object] = []
+    after_secret = False
+    for item in items:
+        literal = isinstance(item, str) and not item.startswith(("-", "{"))
+        found.append(REDACTED if after_secret and literal else redacted_data(item))
+        after_secret = isinstance(item, str) and _takes_secret(item)
+    return found
+
+
+def _takes_secret(word: str) -> bool:
+    """True if the next word of a command line is the value of this secret option."""
+    if not word.startswith("-") or "=" in word:
+        return False
+    return is_secret_name(word) or word.lstrip("-").lower() == "kubeconfig"

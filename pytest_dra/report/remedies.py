@@ -1,0 +1,67 @@
+"""What a user can do about a case that was not judged, and how to run cases again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from pytest_dra.catalogue import catalogue
+from pytest_dra.report.plain import plain
+from pytest_dra.report.redaction import redacted
+from pytest_dra.report.results import BLOCKED
+from pytest_dra.report.results import DESELECTED
+from pytest_dra.report.results import INPUT_MISSING
+from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import RunResult
+from pytest_dra.report.results import State
+
+DEFAULT_SOURCE = "default"
+"""Provenance of an option that need not be repeated."""
+
+NOT_REPEATED = frozenset({"--dra-output", "--dra-case"})
+"""Options of a run that a command to reproduce does not take over."""
+
+COMMAND_LIMIT = 8192
+"""Characters of the command: far more than a terminal line, far less than a process takes."""
+
+
+def remedy(result: CaseResult) -> str:
+    """The option or profile field that would get the case judged; empty if nothing is known."""
+    if result.remedy:
+        return result.remedy
+    reason = result.reason
+    if result.state is State.WAIVED:
+        return "mend the driver, then remove the waiver from the profile (--dra-profile)"
+    if reason.startswith(DESELECTED):
+        return f"run it with --dra-case={result.case.id}, or select everything"
+    if reason.startswith(BLOCKED):
+        return f"see {reason.removeprefix(BLOCKED)}, which did not pass"
+    if reason.startswith(INPUT_MISSING):
+        fields = reason.removeprefix(INPUT_MISSING).split(", ")
+        given = [f"{field} ({catalogue().inputs.get(field, 'see the schema')})" for field in fields]
+        return f"give {', '.join(given)} in the profile (--dra-profile)"
+    return ""
+
+
+def command(run: RunResult, ids: Iterable[str] = ()) -> str:
+    """The command line that judges these cases again, with every option that mattered.
+
+    Options from the environment, ini files and the profile are written out, so that the line
+    works elsewhere; secrets are redacted. Node ids never occur: they depend on the folder.
+
+    Args:
+        run: whose options are repeated.
+        ids: case ids; none repeats the whole run.
+    """
+    words = ["pytest"]
+    for option in run.options:
+        if option.source == DEFAULT_SOURCE or option.name in NOT_REPEATED:
+            continue
+        if option.value is True:
+            words.append(option.name)
+        elif option.value not in (False, ""):
+            words.append(f"{option.name}={option.value}")
+    chosen = sorted(set(ids))
+    if chosen:
+        words.append(f"--dra-case={','.join(chosen)}")
+    return plain(shlex.join(redacted(each) for each in words), COMMAND_LIMIT)

@@ -1,0 +1,138 @@
+"""The summary at the end of a run, as lines for pytest's terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_dra.report.document import DISCLAIMER
+from pytest_dra.report.plain import spelled_ids
+from pytest_dra.report.redaction import redacted
+from pytest_dra.report.remedies import command
+from pytest_dra.report.remedies import remedy
+from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import RunResult
+from pytest_dra.report.results import State
+from pytest_dra.report.telling import failure_text
+from pytest_dra.report.verdict import DEPTHS
+from pytest_dra.report.verdict import LACKING
+from pytest_dra.report.verdict import Counts
+from pytest_dra.report.verdict import Judgement
+from pytest_dra.report.verdict import Summary
+from pytest_dra.report.verdict import Verdict
+from pytest_dra.spec import Level
+
+SHOWN_WHOLE = 10
+"""Failed cases told at length: whoever has more reads the report."""
+
+REASONS_SHOWN = 20
+"""Different reasons of cases that were not judged."""
+
+COLUMNS = {
+    State.PASSED: "passed",
+    State.FAILED: "failed",
+    State.ERRORED: "errored",
+    State.WAIVED: "waived",
+    State.UNSUPPORTED_ENVIRONMENT: "unsupported",
+    State.NOT_RUN: "not run",
+    State.NOT_APPLICABLE: "not applicable",
+}
+"""The table's headings, in their order."""
+
+LEVEL_WIDTH = max(len(level.value) for level in Level)
+
+
+def summary_lines(run: RunResult, summary: Summary, *, report: Path | None = None) -> list[str]:
+    """The summary of a run.
+
+    Args:
+        run: what came out.
+        summary: of that run.
+        report: the written ``report.yaml``; None if none was written.
+
+    Returns:
+        Printable lines without line ends or markup.
+    """
+    lines = [*_failures(run), *_table(summary.counts), ""]
+    lines += [*_verdicts(run, summary), *_lacking(run), *_provisional(run)]
+    if report is not None:
+        lines.append(f"report: {report}")
+    again = [each.case.id for each in _bad(run)]
+    lines += [f"reproduce: {command(run, again)}", DISCLAIMER]
+    return [part for line in lines for part in redacted(line).split("\n")]
+
+
+def _bad(run: RunResult) -> list[CaseResult]:
+    """Failed and errored results that count, MUST before SHOULD before MAY."""
+    order = list(Level)
+    found = [
+        each
+        for each in run.results
+        if each.state in (State.FAILED, State.ERRORED) and not each.provisional
+    ]
+    return sorted(found, key=lambda each: order.index(each.case.level))
+
+
+def _failures(run: RunResult) -> Iterator[str]:
+    bad = _bad(run)
+    for each in bad[:SHOWN_WHOLE]:
+        if each.state is State.FAILED:
+            yield failure_text(each)
+        else:
+            last = each.error.strip().rpartition("\n")[2]
+            yield f"{each.name} {each.case.level.value} errored, which is not the driver's fault"
+            yield f"  {last}"
+        yield ""
+    if bad[SHOWN_WHOLE:]:
+        yield f"and {spelled_ids(each.case.id for each in bad[SHOWN_WHOLE:])}; see the report"
+        yield ""
+
+
+def _table(counts: Counts) -> Iterator[str]:
+    yield " " * LEVEL_WIDTH + "".join(f"  {heading}" for heading in COLUMNS.values())
+    for level, states in counts.items():
+        cells = (f"  {states[state]:>{len(heading)}}" for state, heading in COLUMNS.items())
+        yield f"{level.value:<{LEVEL_WIDTH}}{''.join(cells)}"
+
+
+def _verdicts(run: RunResult, summary: Summary) -> Iterator[str]:
+    overall = summary.overall
+    yield (
+        f"verdict: {overall.verdict.value} ({overall.name} at {overall.depth.value} depth on "
+        f"Kubernetes {run.kubernetes}): {overall.reason}"
+    )
+    for each in summary.profiles:
+        if each is not overall and each.applies and _told(run, each):
+            yield f"  {each.name}: {each.verdict.value}: {each.reason}"
+    for each in summary.features:
+        yield f"  feature {each.name}: {each.verdict.value}: {each.reason}"
+
+
+def _told(run: RunResult, judged: Judgement) -> bool:
+    """True if the run could judge the profile at all, so that a line about it says something."""
+    reached = DEPTHS.index(judged.depth) <= DEPTHS.index(run.depth)
+    ran = any(each not in LACKING | {State.NOT_APPLICABLE} for each in judged.states.values())
+    return reached and (ran or judged.verdict is not Verdict.INCONCLUSIVE)
+
+
+def _lacking(run: RunResult) -> Iterator[str]:
+    """Cases that were not judged, grouped by their reason; the remedy where a MUST is concerned."""
+    groups: dict[tuple[str, str], list[CaseResult]] = {}
+    for each in run.results:
+        if each.state in LACKING and not each.provisional:
+            groups.setdefault((each.state.value, each.reason), []).append(each)
+    for (state, reason), members in list(groups.items())[:REASONS_SHOWN]:
+        yield f"{state}, {reason}: {spelled_ids(each.case.id for each in members)}"
+        musts = [each for each in members if each.case.level is Level.MUST]
+        way_out = remedy(musts[0]) if musts else ""
+        if way_out:
+            yield f"  MUST among them; to run it: {way_out}"
+    if len(groups) > REASONS_SHOWN:
+        yield f"{len(groups) - REASONS_SHOWN} more reasons stand in the report"
+
+
+def _provisional(run: RunResult) -> Iterator[str]:
+    found = [each for each in run.results if each.provisional]
+    if found:
+        told = ", ".join(f"{each.name} {each.state.value}" for each in found[:REASONS_SHOWN])
+        yield f"provisional (feature seen, not declared; not counted): {told}"

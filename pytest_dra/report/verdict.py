@@ -1,0 +1,245 @@
+"""From states to verdicts: what a run allows to be said about a driver.
+
+The rules are those of the catalogue's section on results: an applicable MUST that failed makes a
+conformance profile non-conformant, one that errored makes it inconclusive, one that did not run
+makes it partial; SHOULD and MAY never change a verdict. Only cases that the suite implements
+count, and provisional ones do not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pytest_dra.catalogue import catalogue
+from pytest_dra.profile import Scope
+from pytest_dra.report.plain import spelled_ids
+from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import RunResult
+from pytest_dra.report.results import State
+from pytest_dra.spec import Case
+from pytest_dra.spec import Depth
+from pytest_dra.spec import Level
+
+NODE_CORE = "NODE-CORE"
+CONTROLLER = "CONTROLLER"
+CLUSTER_CORE = "CLUSTER-CORE"
+EXTENDED = "EXTENDED"
+
+DEPTHS = tuple(Depth)
+"""Cheapest first, as the vocabulary declares them."""
+
+DEPTH_REMEDY = {
+    Depth.WIRE: "judged at wire depth, with a driver that runs (--dra-driver=exec:COMMAND)",
+    Depth.CLUSTER: "judged at cluster depth (--dra-cluster=kind or kubeconfig:CONTEXT)",
+}
+
+WORST_FIRST = (
+    State.FAILED,
+    State.ERRORED,
+    State.NOT_RUN,
+    State.UNSUPPORTED_ENVIRONMENT,
+    State.WAIVED,
+    State.PASSED,
+    State.NOT_APPLICABLE,
+)
+"""Of several results of one case, the state that comes first here is the state of the case."""
+
+LACKING = frozenset({State.NOT_RUN, State.UNSUPPORTED_ENVIRONMENT, State.WAIVED})
+"""States of an applicable case that nobody judged."""
+
+
+class Verdict(str, enum.Enum):
+    """What is said about one conformance profile."""
+
+    CONFORMANT = "conformant"
+    PARTIAL = "partial"
+    NON_CONFORMANT = "non-conformant"
+    INCONCLUSIVE = "inconclusive"
+
+
+Counts = Mapping[Level, Mapping[State, int]]
+"""How many cases of each level ended in each state; every pair is there."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The verdict of a conformance profile, or of one feature of EXTENDED.
+
+    Attributes:
+        name: of the profile or feature.
+        depth: at which it is judged.
+        applies: False where the profile does not concern this kind of driver.
+        reason: one clause with the numbers or ids that decided.
+        states: of each case that counts, by id.
+    """
+
+    name: str
+    depth: Depth
+    verdict: Verdict
+    applies: bool
+    reason: str
+    states: Mapping[str, State]
+    counts: Counts
+
+    def ids(self, *states: State) -> tuple[str, ...]:
+        """The cases that ended in one of these states, sorted."""
+        return tuple(sorted(id_ for id_, state in self.states.items() if state in states))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """All that is judged of a run.
+
+    ``overall`` is the top-level verdict: NODE-CORE's, or CONTROLLER's for a driver without a
+    kubelet plugin. ``features`` are the declared features that have cases here.
+    """
+
+    overall: Judgement
+    profiles: tuple[Judgement, ...]
+    features: tuple[Judgement, ...]
+    counts: Counts
+
+
+def verdict_of(levels: Mapping[str, Level], states: Mapping[str, State]) -> tuple[Verdict, str]:
+    """The verdict of a set of cases, and the clause that explains it.
+
+    Args:
+        levels: of each case, by id.
+        states: of each case, by id; the same ids.
+    """
+    musts = {id_: states[id_] for id_, level in levels.items() if level is Level.MUST}
+    applicable = {id_: each for id_, each in musts.items() if each is not State.NOT_APPLICABLE}
+    failed = _in(applicable, State.FAILED)
+    errored = _in(applicable, State.ERRORED)
+    lacking = _in(applicable, *LACKING)
+    passed = _in(applicable, State.PASSED)
+    of = f"of {len(applicable)} applicable MUST cases"
+    if failed:
+        return Verdict.NON_CONFORMANT, f"{len(failed)} {of} failed: {spelled_ids(failed)}"
+    if errored:
+        return Verdict.INCONCLUSIVE, f"{len(errored)} {of} errored: {spelled_ids(errored)}"
+    if not passed:
+        return Verdict.INCONCLUSIVE, "no MUST case ran"
+    if lacking:
+        return Verdict.PARTIAL, f"{len(lacking)} {of} not judged: {spelled_ids(lacking)}"
+    return Verdict.CONFORMANT, f"{len(passed)} {of} passed"
+
+
+def summarise(run: RunResult) -> Summary:
+    """Judge a run."""
+    counted = _counted(run)
+    profiles = tuple(
+        _profile(
+            run, name, {id_: each for id_, each in counted.items() if name in each[0].profiles}
+        )
+        for name in catalogue().profiles
+    )
+    by_name = {each.name: each for each in profiles}
+    main = CONTROLLER if run.profile.driver.scope is Scope.CLUSTER else NODE_CORE
+    return Summary(
+        overall=by_name[main],
+        profiles=profiles,
+        features=tuple(_features(run, counted)),
+        counts=counts_of(counted.values()),
+    )
+
+
+def counts_of(cases: Iterable[tuple[Case, State]]) -> Counts:
+    """Count by level and state; pairs that do not occur are 0."""
+    found = {level: dict.fromkeys(State, 0) for level in Level}
+    for case, state in cases:
+        found[case.level][state] += 1
+    return MappingProxyType({level: MappingProxyType(each) for level, each in found.items()})
+
+
+def worst(states: Iterable[State]) -> State:
+    """The state that stands for several results of one case."""
+    return min(states, key=WORST_FIRST.index)
+
+
+def lacking_musts(run: RunResult) -> tuple[CaseResult, ...]:
+    """The applicable MUST cases that were not judged, each with the reason and the remedy."""
+    return tuple(
+        each
+        for each in run.results
+        if each.case.level is Level.MUST
+        and each.state in LACKING
+        and each.case.id in run.implemented
+        and not each.provisional
+    )
+
+
+def _counted(run: RunResult) -> dict[str, tuple[Case, State]]:
+    states: dict[str, list[State]] = {}
+    for each in run.results:
+        if each.case.id in run.implemented and not each.provisional:
+            states.setdefault(each.case.id, []).append(each.state)
+    return {id_: (run.implemented[id_], worst(each)) for id_, each in states.items()}
+
+
+def _profile(run: RunResult, name: str, cases: Mapping[str, tuple[Case, State]]) -> Judgement:
+    depth = catalogue().profiles[name].depth
+    verdict, reason = _judged(cases)
+    foreign = _foreign(run, name)
+    if foreign:
+        verdict, reason = Verdict.INCONCLUSIVE, foreign
+    elif DEPTHS.index(run.depth) < DEPTHS.index(depth):
+        verdict, reason = Verdict.INCONCLUSIVE, DEPTH_REMEDY[depth]
+    return _judgement(name, depth, cases, verdict, reason, applies=not foreign)
+
+
+def _foreign(run: RunResult, name: str) -> str:
+    """Why a conformance profile does not concern this kind of driver; empty if it does."""
+    scope = run.profile.driver.scope
+    if scope is Scope.NODE and name == CONTROLLER:
+        return "driver.scope is node: there is no controller to judge"
+    if scope is Scope.CLUSTER and name in (NODE_CORE, CLUSTER_CORE):
+        return "driver.scope is cluster: there is no kubelet plugin to judge"
+    return ""
+
+
+def _features(run: RunResult, counted: Mapping[str, tuple[Case, State]]) -> Iterable[Judgement]:
+    extended = {id_: each for id_, each in counted.items() if EXTENDED in each[0].profiles}
+    depth = catalogue().profiles[EXTENDED].depth
+    for name in catalogue().features:
+        cases = {id_: each for id_, each in extended.items() if name in each[0].features}
+        if cases and run.profile.declares(name):
+            verdict, reason = _judged(cases)
+            if DEPTHS.index(run.depth) < DEPTHS.index(depth):
+                verdict, reason = Verdict.INCONCLUSIVE, DEPTH_REMEDY[depth]
+            yield _judgement(name, depth, cases, verdict, reason, applies=True)
+
+
+def _judged(cases: Mapping[str, tuple[Case, State]]) -> tuple[Verdict, str]:
+    return verdict_of(
+        {id_: case.level for id_, (case, _) in cases.items()},
+        {id_: state for id_, (_, state) in cases.items()},
+    )
+
+
+def _judgement(
+    name: str,
+    depth: Depth,
+    cases: Mapping[str, tuple[Case, State]],
+    verdict: Verdict,
+    reason: str,
+    *,
+    applies: bool,
+) -> Judgement:
+    return Judgement(
+        name=name,
+        depth=depth,
+        verdict=verdict,
+        applies=applies,
+        reason=reason,
+        states={id_: state for id_, (_, state) in sorted(cases.items())},
+        counts=counts_of(cases.values()),
+    )
+
+
+def _in(states: Mapping[str, State], *wanted: State) -> list[str]:
+    return [id_ for id_, state in states.items() if state in wanted]
