@@ -6,6 +6,7 @@ any case and numbers become text where text belongs. 1.1.2 decodes the nodes the
 
 from __future__ import annotations
 
+import decimal
 import math
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -29,7 +30,9 @@ from pytest_dra.cdi.schema import Kind
 from pytest_dra.cdi.schema import Shape
 from pytest_dra.spec import Json
 
-_RANGES = {Kind.INT64: (-(2**63), 2**63 - 1), Kind.UINT32: (0, 2**32 - 1)}
+_INT64_MIN = -(2**63)
+_INT64_MAX = 2**63 - 1
+_RANGES = {Kind.INT64: (_INT64_MIN, _INT64_MAX), Kind.UINT32: (0, 2**32 - 1)}
 _JSON_INTEGER_LIMIT = 1e21
 """From here on Go writes floats in JSON with an exponent, which no integer field takes."""
 
@@ -173,11 +176,10 @@ class _Decoder110:
             raise CdiError(f"{where}: {node.text!r} is no JSON number", reason="syntax")
         if shape.kind in _RANGES and isinstance(value, (int, float)) and type(value) is not bool:
             low, high = _RANGES[shape.kind]
-            whole = isinstance(value, int) or (
-                value.is_integer() and abs(value) < _JSON_INTEGER_LIMIT
-            )
-            if whole and low <= int(value) <= high:
-                return int(value)
+            whole = _json_integer(value) if isinstance(value, float) else value
+            signed_zero = low == 0 and math.copysign(1, value) < 0
+            if whole is not None and not signed_zero and low <= whole <= high:
+                return whole
         raise _wrong(node, shape, where)
 
 
@@ -338,8 +340,22 @@ class _Decoder112:
                 return value
             return True if value in TRUE_WORDS else False if value in FALSE_WORDS else None
         if shape.kind in _RANGES and isinstance(value, (int, float)) and type(value) is not bool:
-            if isinstance(value, float) and not math.isfinite(value):
-                return None
             low, high = _RANGES[shape.kind]
-            return int(value) if low <= int(value) <= high else None
+            if isinstance(value, float):
+                value = _truncated(value)
+            return value if value is not None and low <= value <= high else None
         return None
+
+
+def _json_integer(value: float) -> int | None:
+    """The integer that a float becomes in JSON: its shortest digits, then zeros."""
+    if not value.is_integer() or abs(value) >= _JSON_INTEGER_LIMIT:
+        return None
+    return int(decimal.Decimal(repr(value)))
+
+
+def _truncated(value: float) -> int | None:
+    """A float where 1.1.2 wants an integer: cut off, and the least integer for what is below."""
+    if math.isnan(value) or value > _INT64_MAX:
+        return None
+    return int(value) if value >= _INT64_MIN else _INT64_MIN

@@ -23,7 +23,27 @@ MAXIMUM_NODES = 400_000
 MAXIMUM_DEPTH = 10_000
 """Nesting of one document: the library's own ceiling. Nothing here recurses into it."""
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MAXIMUM_SLOW_TEXT = 100_000
+"""Characters that the parser without libyaml is asked about a second time: tenths of a second."""
+
+_LIBYAML_DEPTH = "maximum nesting depth"
+"""libyaml gives up at a tenth of ``MAXIMUM_DEPTH``; its message says so."""
+
+
+class _SlowLoader(yaml.SafeLoader):
+    """PyYAML's own parser, with the tabs that libyaml and the library take as blanks.
+
+    Go's JSON writers indent with tabs, so that refusing them would refuse good files.
+    """
+
+    def scan_to_next_token(self) -> None:
+        super().scan_to_next_token()
+        while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
+            self.forward()
+            super().scan_to_next_token()
+
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", _SlowLoader)
 
 _ENCODINGS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -94,7 +114,12 @@ def read_document(data: bytes) -> Document:
     """Parse the first document of ``data``; raises :class:`CdiError` with reason ``syntax``."""
     text = _decode(data)
     try:
-        return _Composer(text).compose()
+        try:
+            return _Composer(text, _LOADER).compose()
+        except yaml.YAMLError as error:
+            if _LIBYAML_DEPTH not in str(error) or len(text) > MAXIMUM_SLOW_TEXT:
+                raise
+            return _Composer(text, _SlowLoader).compose()
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, CdiError):
             raise
@@ -128,8 +153,9 @@ def _decode(data: bytes) -> str:
 class _Composer:
     """Turns parser events into nodes without recursion."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, loader: Any) -> None:
         self._text = text
+        self._loader = loader
         self._escapes = "\\" in text
         self._anchors: dict[str, Node] = {}
         self._open: list[tuple[Node, list[Node]]] = []
@@ -148,7 +174,7 @@ class _Composer:
         return Document(self._root, self._mappings)
 
     def _events(self) -> Iterator[Any]:
-        loader = _LOADER(self._text)
+        loader = self._loader(self._text)
         try:
             while loader.check_event():
                 yield loader.get_event()

@@ -35,7 +35,8 @@ class SpecFile:
     ``errors`` are sentences, ``reasons`` one stable word for each of them. ``devices`` maps short
     names to containerEdits, ``edits`` are the global ones, ``raw`` is the decoded spec with
     canonical keys (None when the text does not parse), ``minimum`` the lowest cdiVersion that
-    covers its fields, ``digest`` the SHA-256 of its bytes ("" when it could not be read).
+    the library demands for its fields, ``digest`` the SHA-256 of its bytes (empty when it could
+    not be read).
     """
 
     path: Path
@@ -124,7 +125,7 @@ def _load_file(path: Path, directory: Path, priority: int, library: Library) -> 
         file = dataclasses.replace(
             file, raw=spec, kind=spec.get("kind", ""), version=spec.get("cdiVersion", "")
         )
-        file = dataclasses.replace(file, minimum=_minimum(spec))
+        file = dataclasses.replace(file, minimum=_minimum(spec, library))
         check_spec(spec, library=library)
     except CdiError as error:
         return dataclasses.replace(file, errors=(error.message,), reasons=(error.reason,))
@@ -134,9 +135,9 @@ def _load_file(path: Path, directory: Path, priority: int, library: Library) -> 
     )
 
 
-def _minimum(spec: Json) -> str:
+def _minimum(spec: Json, library: Library) -> str:
     try:
-        return minimum_version(spec)
+        return minimum_version(spec, library=library)
     except CdiError:
         return ""
 

@@ -11,6 +11,7 @@ import binascii
 import decimal
 import math
 import re
+import struct
 
 from pytest_dra.cdi.errors import CdiError
 from pytest_dra.cdi.library import Library
@@ -102,7 +103,9 @@ def _tagged(text: str, name: str, library: Library) -> Value:
         return float(value)
     wanted = {"bool": bool, "int": int, "float": float, "null": type(None), "timestamp": str}
     if type(value) is not wanted[name]:
-        raise CdiError(f"{text[:40]!r}: got no {name}, want one after !!{name}", reason="syntax")
+        raise CdiError(
+            f"{text[:40]!r}: got no {name}, want one after !!{name}", reason="wrong-type"
+        )
     return value
 
 
@@ -115,24 +118,42 @@ def as_text(value: Value) -> str:
     return str(value)
 
 
-_SHORTEST_EXPONENT = 6
-"""Go writes a float with an exponent from this power of ten on."""
+_EXPONENT_POWER = 6
+"""Go writes a float with an exponent from this power of ten on,"""
+
+_LEAST_POWER = -4
+"""and below this one."""
+
+_SINGLE_DIGITS = 9
+"""Decimal digits that tell any two floats of 32 bits apart."""
 
 
 def _float_text(value: float) -> str:
-    if math.isnan(value):
+    """The shortest text of a float of 32 bits: the precision that the library keeps."""
+    try:
+        single = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        single = math.copysign(math.inf, value)
+    if math.isnan(single):
         return "NaN"
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    sign, digits, exponent = decimal.Decimal(repr(value)).normalize().as_tuple()
-    if not isinstance(exponent, int):
-        return repr(value)
-    point = len(digits) + exponent
-    text = "".join(map(str, digits))
+    if math.isinf(single):
+        return "+Inf" if single > 0 else "-Inf"
+    sign, digits, exponent = decimal.Decimal(_shortest(single)).normalize().as_tuple()
     minus = "-" if sign else ""
-    if value == 0:
+    if single == 0 or not isinstance(exponent, int):
         return f"{minus}0"
-    if not -4 <= point - 1 < _SHORTEST_EXPONENT:
-        rest = f".{text[1:]}" if len(text) > 1 else ""
-        return f"{minus}{text[0]}{rest}e{'-' if point < 1 else '+'}{abs(point - 1):02d}"
-    return minus + format(decimal.Decimal(repr(value)).normalize(), "f")
+    power = len(digits) + exponent - 1
+    text = "".join(map(str, digits))
+    if _LEAST_POWER <= power < _EXPONENT_POWER:
+        return minus + format(decimal.Decimal(_shortest(abs(single))).normalize(), "f")
+    rest = f".{text[1:]}" if len(text) > 1 else ""
+    return f"{minus}{text[0]}{rest}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def _shortest(single: float) -> str:
+    packed = struct.pack("f", single)
+    for digits in range(1, _SINGLE_DIGITS):
+        text = f"{single:.{digits}g}"
+        if struct.pack("f", float(text)) == packed:
+            return text
+    return f"{single:.{_SINGLE_DIGITS}g}"

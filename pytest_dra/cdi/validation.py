@@ -36,12 +36,16 @@ NO_PERMISSIONS = "none"
 MAXIMUM_CLOS_ID = 4096
 """Bytes that a closID must stay below: the length of a path on Linux."""
 
+_LEAST_VERSION = "0.3.0"
+_LAST_BLOCKS = 2
+"""The last device and the global edits, which go last."""
+
 _EDIT_FIELDS = ("env", "deviceNodes", "hooks", "mounts", "additionalGids", "netDevices")
 
 
 def check_spec(spec: Json, *, library: Library) -> None:
     """Raise :class:`CdiError` for the first thing that refuses a decoded spec."""
-    check_version(spec)
+    check_version(spec, library=library)
     vendor, cls = split_kind(spec.get("kind", ""))
     check_vendor(vendor, library=library)
     check_class(cls, library=library)
@@ -64,7 +68,7 @@ def check_spec(spec: Json, *, library: Library) -> None:
         raise CdiError("devices: got none, want at least one", reason="no-devices")
 
 
-def check_version(spec: Json) -> None:
+def check_version(spec: Json, *, library: Library) -> None:
     """Raise :class:`CdiError` unless cdiVersion is known and covers what the spec uses."""
     version = spec.get("cdiVersion", "")
     known = version.removeprefix("v")
@@ -73,7 +77,7 @@ def check_version(spec: Json) -> None:
             f"cdiVersion: got {version!r}, want one of {', '.join(VERSIONS)}",
             reason="version-unknown",
         )
-    least = minimum_version(spec)
+    least = minimum_version(spec, library=library)
     if VERSIONS.index(known) < VERSIONS.index(least):
         raise CdiError(
             f"cdiVersion: got {version!r}, want at least {least} for the fields in use",
@@ -81,14 +85,22 @@ def check_version(spec: Json) -> None:
         )
 
 
-def minimum_version(spec: Json) -> str:
-    """The lowest cdiVersion that covers what ``spec`` uses; raises for null nodes and mounts."""
+def minimum_version(spec: Json, *, library: Library) -> str:
+    """The lowest cdiVersion that the library demands for what ``spec`` uses.
+
+    Of the devices, host paths and mount types are only looked for in the last one: so does the
+    library. Raises :class:`CdiError` for a null node or mount met there. 1.1.0 looks for features
+    in no fixed order, so that it may meet the null first; 1.1.2 goes from new to old.
+    """
     blocks = [device.get("containerEdits", {}) for device in spec.get("devices", [])]
     blocks.append(spec.get("containerEdits", {}))
+    if library is Library.V1_1_0:
+        found = [version for version, needs in _FEATURES if needs(spec, blocks)]
+        return found[0] if found else _LEAST_VERSION
     for version, needs in _FEATURES:
         if needs(spec, blocks):
             return version
-    return "0.3.0"
+    return _LEAST_VERSION
 
 
 def _needs_1_1_0(_spec: Json, blocks: list[Json]) -> bool:
@@ -122,7 +134,7 @@ def _needs_0_4_0(_spec: Json, blocks: list[Json]) -> bool:
 
 
 def _entries(blocks: list[Json], field: str) -> Iterator[Json]:
-    for edits in blocks:
+    for edits in blocks[-_LAST_BLOCKS:]:
         for entry in edits.get(field, []):
             if entry is None:
                 raise _crash(field)

@@ -31,7 +31,7 @@ DEFAULT_MODE = 0o644
 MAXIMUM_NAMED = 20
 """A recording counts devices instead of naming them above this number."""
 
-_RECORDED_REASONS = {"crash": "panic", "host-not-a-node": "host-node"}
+_RECORDED_REASONS = {"crash": "panic"}
 """Our reasons that the recordings call otherwise."""
 
 
@@ -136,11 +136,13 @@ def _bytes(content: Json, root: Path) -> bytes:
 
 def _loaded(question: Json, root: Path, directories: list[Path], library: str) -> Json:
     registry = cdi.load(directories, library=library)
+    crash = any(file.crashes for file in registry.files)
     files: Json = {}
     for file in registry.files:
         entry = files.setdefault(str(file.path.relative_to(root)), {"errors": []})
-        _add_file(entry, file)
-    if any(file.crashes for file in registry.files):
+        names = [name for name, paths in registry.conflicts.items() if file.path in paths]
+        _add_file(entry, file, [] if crash else names)
+    if crash:
         return {"files": files, "cache": "panic"}
     devices = {
         name: str(file.path.relative_to(root)) for name, file in sorted(registry.devices.items())
@@ -155,12 +157,10 @@ def _loaded(question: Json, root: Path, directories: list[Path], library: str) -
     }
 
 
-def _add_file(entry: Json, file: cdi.SpecFile) -> None:
+def _add_file(entry: Json, file: cdi.SpecFile, conflicts: list[str]) -> None:
     """Add a file to the answer; one that is read twice has its devices there twice."""
-    conflicts = [error.split("'")[1] for error in file.errors if error.startswith("device '")]
     reasons = [reason for reason in file.reasons if reason != "conflict"]
-    if "conflict" in file.reasons:
-        reasons += [f"conflict {name}" for name in conflicts]
+    reasons += [f"conflict {name}" for name in conflicts]
     names = list(file.devices)
     if len(names) > MAXIMUM_NAMED:
         names = [f"({len(names)})"]
@@ -196,7 +196,7 @@ def _injections(question: Json, root: Path, registry: cdi.Registry, library: str
 
 def _as_go(oci: Json) -> Json:
     """What Go writes for an OCI spec: required fields always, empty optional ones never."""
-    found = {"ociVersion": ""} | {key: _pruned(value) for key, value in oci.items()}
+    found: Json = {"ociVersion": ""} | _pruned(oci)
     if "process" in found:
         found["process"] = {"user": {"uid": 0, "gid": 0}, "cwd": ""} | found["process"]
     return found
