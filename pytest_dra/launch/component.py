@@ -1,0 +1,166 @@
+"""What is to be run: a command line, its placeholders and its environment."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import shutil
+import string
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_dra.launch.error import LaunchError
+
+PLACEHOLDERS = (
+    "kubeconfig",
+    "node",
+    "registry_dir",
+    "plugins_dir",
+    "driver_dir",
+    "cdi_dir",
+    "pod_uid",
+)
+"""What may stand in braces in a command or an environment value."""
+
+KUBE_API_QPS = "1000"
+KUBE_API_BURST = "2000"
+"""Client-side limits for drivers that read them: with the usual 5 and 10 a driver waits for its own
+client and not for anything that is tested (dra-example-driver: 200 ms for each further Prepare)."""
+
+NOT_INHERITED_PREFIXES = ("PYTEST_", "PYTEST_DRA_")
+"""Variables for pytest and for us are none of the driver's business."""
+
+NOT_INHERITED = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
+"""In a CI pod these would lead a driver to the cluster that runs the CI."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Component:
+    """One process of a driver.
+
+    ``command`` and the values of ``env`` may hold placeholders such as ``{registry_dir}``; ``{{``
+    and ``}}`` are braces. ``registers``: it is expected to appear in the registry directory.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    registers: bool = True
+
+    def filled(self, values: Mapping[str, str]) -> Component:
+        """A copy with all placeholders replaced.
+
+        Raises:
+            LaunchError: an unknown placeholder, a lone brace, or an empty command.
+        """
+        if not self.command:
+            raise LaunchError(f"the command of component {self.name!r} is empty")
+        where = f"component {self.name!r}"
+        return dataclasses.replace(
+            self,
+            command=tuple(fill(part, values, where=where) for part in self.command),
+            env={
+                name: fill(text, values, where=f"{where}, variable {name}")
+                for name, text in self.env.items()
+            },
+        )
+
+
+def fill(text: str, values: Mapping[str, str], *, where: str) -> str:
+    """``text`` with its placeholders replaced by ``values``.
+
+    Raises:
+        LaunchError: an unknown placeholder or a lone brace; ``where`` begins the sentence.
+    """
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError as error:
+        raise LaunchError(
+            f"{where}: {text!r} has a lone brace ({error}); write {{{{ or }}}} for a brace"
+        ) from error
+    made = []
+    for literal, name, spec, conversion in parts:
+        made.append(literal)
+        if name is None:
+            continue
+        if name not in values or spec or conversion:
+            known = ", ".join(f"{{{known}}}" for known in values)
+            shown = f"{{{name}}}" if name in values else f"placeholder {{{name}}}"
+            problem = "takes no format" if name in values else "is unknown"
+            raise LaunchError(
+                f"{where}: {shown} in {text!r} {problem}; known are {known};"
+                " write {{ or }} for a brace"
+            )
+        made.append(values[name])
+    return "".join(made)
+
+
+def parse_command_line(text: str) -> tuple[str, ...]:
+    """Split a command line like a shell does, without running one.
+
+    Raises:
+        LaunchError: an unbalanced quote, or nothing at all.
+    """
+    try:
+        made = tuple(shlex.split(text))
+    except ValueError as error:
+        raise LaunchError(f"the command line {text!r} cannot be split: {error}") from error
+    if not made:
+        raise LaunchError("the command line is empty")
+    return made
+
+
+def environment(
+    values: Mapping[str, str],
+    own: Mapping[str, str],
+    *,
+    inherited: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The environment of a component: the user's, then the well-known variables, then its own.
+
+    Args:
+        values: one value for each of :data:`PLACEHOLDERS`.
+        own: the component's variables, already filled; they win.
+        inherited: the user's environment, ``os.environ`` if None.
+    """
+    made = {
+        name: text
+        for name, text in (os.environ if inherited is None else inherited).items()
+        if not name.startswith(NOT_INHERITED_PREFIXES) and name not in NOT_INHERITED
+    }
+    made.update(
+        KUBECONFIG=values["kubeconfig"],
+        NODE_NAME=values["node"],
+        CDI_ROOT=values["cdi_dir"],
+        KUBELET_REGISTRAR_DIRECTORY_PATH=values["registry_dir"],
+        KUBELET_PLUGINS_DIRECTORY_PATH=values["plugins_dir"],
+        POD_UID=values["pod_uid"],
+        KUBE_API_QPS=KUBE_API_QPS,
+        KUBE_API_BURST=KUBE_API_BURST,
+    )
+    made.update(own)
+    return made
+
+
+def find_program(component: Component, env: Mapping[str, str], *, cwd: Path) -> str:
+    """The path of the program that a filled component runs.
+
+    Raises:
+        LaunchError: it does not exist, is a directory, or is not executable.
+    """
+    program = component.command[0]
+    where = f"component {component.name!r}: command {program!r}"
+    if "/" not in program:
+        found = shutil.which(program, path=env.get("PATH", os.defpath))
+        if found is None:
+            raise LaunchError(f"{where} not found in PATH")
+        return str(cwd / found)
+    path = cwd / program
+    if not path.exists():
+        raise LaunchError(f"{where} not found ({path} does not exist)")
+    if path.is_dir():
+        raise LaunchError(f"{where} is a directory")
+    if not os.access(path, os.X_OK):
+        raise LaunchError(f"{where} is not executable; try: chmod +x {shlex.quote(str(path))}")
+    return str(path)

@@ -1,0 +1,135 @@
+"""The directories of one node, private and short enough for Unix sockets."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_dra.launch.error import LaunchError
+from pytest_dra.launch.process import Keeper
+
+SOCKET_PATH_LIMIT = 107
+"""Longest path of a Unix socket in bytes (``sun_path`` less its final NUL, unix(7))."""
+
+ROOT_LIMIT = 30
+"""Longest path of the root in bytes: ``/reg/``, a driver name of 63 and ``-reg.sock`` fit behind it
+(rounded down)."""
+
+ROOT_PREFIX = "dra-"
+FALLBACK_BASE = Path("/tmp")  # noqa: S108 - only the base of mkdtemp, which makes a private one
+
+_NOT_FOR_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]")
+FILE_NAME_LIMIT = 100
+"""Longest part of a log's name that comes from a component, well below the 255 of file systems."""
+
+
+class NodeDirectories:
+    """Everything of a node that lies on disk, below one private directory.
+
+    Layout, short because of the socket paths: ``reg`` (registration sockets), ``plug`` (one
+    directory for each driver), ``cdi``, ``logs`` and the file ``kubeconfig``.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.registry_dir = root / "reg"
+        self.plugins_dir = root / "plug"
+        self.cdi_dir = root / "cdi"
+        self.logs = root / "logs"
+        self.kubeconfig = root / "kubeconfig"
+
+    @classmethod
+    def make(cls, keeper: Keeper, *, base: Path | None = None) -> NodeDirectories:
+        """Make the directories, with mode 0700, to be removed by ``keeper`` at the end.
+
+        Args:
+            base: where; the user's directory for temporary files if None, or /tmp if that is
+                too long.
+
+        Raises:
+            LaunchError: no base is short enough, or it cannot be written.
+        """
+        bases = [base] if base is not None else [Path(tempfile.gettempdir()), FALLBACK_BASE]
+        made = cls(_make_root(keeper, bases))
+        for directory in (made.registry_dir, made.plugins_dir, made.cdi_dir, made.logs):
+            directory.mkdir(mode=0o755)
+        return made
+
+    def driver_dir(self, name: str) -> Path:
+        """The directory of one driver, which the driver itself makes.
+
+        Raises:
+            LaunchError: ``name`` is no plain file name.
+        """
+        if not name or "/" in name or "\0" in name or name in (".", ".."):
+            raise LaunchError(f"driver name {name!r} cannot be the name of a directory")
+        return self.plugins_dir / name
+
+    def check_sockets(self, driver: str, *, pod_uid: str = "") -> None:
+        """Check that the usual sockets of ``driver`` can be made here.
+
+        Args:
+            pod_uid: set for a driver that is updated while it runs; then it is part of the names.
+
+        Raises:
+            LaunchError: a path is longer than a Unix socket's can be.
+        """
+        infix = f"-{pod_uid}" if pod_uid else ""
+        for path in (
+            self.registry_dir / f"{driver}{infix}-reg.sock",
+            self.driver_dir(driver) / f"dra{infix}.sock",
+        ):
+            length = len(os.fsencode(path))
+            if length > SOCKET_PATH_LIMIT:
+                raise LaunchError(
+                    f"the socket path {path} has {length} bytes, a Unix socket at most"
+                    f" {SOCKET_PATH_LIMIT}; use a shorter directory (TMPDIR) or driver name"
+                )
+
+    def log(self, instance: str, component: str) -> Path:
+        """The log file of one component, whatever characters its names have."""
+        name = _NOT_FOR_FILE_NAMES.sub("_", f"{instance}-{component}")[:FILE_NAME_LIMIT]
+        return self.logs / f"{name}.log"
+
+    def wipe(self) -> None:
+        """Remove what lies in the registry, plugins and CDI directories; links are not followed."""
+        for directory in (self.registry_dir, self.plugins_dir, self.cdi_dir):
+            _empty(directory)
+
+
+def _make_root(keeper: Keeper, bases: Sequence[Path]) -> Path:
+    for base in bases:
+        # mkdtemp adds 8 characters.
+        if len(os.fsencode(base / ROOT_PREFIX)) + 8 > ROOT_LIMIT:
+            continue
+        try:
+            root = Path(tempfile.mkdtemp(prefix=ROOT_PREFIX, dir=base))
+        except OSError as error:
+            raise LaunchError(f"cannot make a directory in {base}: {error.strerror}") from error
+        try:
+            keeper.own_directory(root)
+        except LaunchError:
+            root.rmdir()
+            raise
+        return root
+    raise LaunchError(
+        f"{' and '.join(str(base) for base in bases)}: too long for the sockets of a driver below"
+        f" it, of which a path has at most {SOCKET_PATH_LIMIT} bytes; set TMPDIR to a short one"
+    )
+
+
+def _empty(directory: Path) -> None:
+    if directory.is_symlink() or not directory.is_dir():
+        # Replaced by the driver: what a link points to is not ours to empty.
+        directory.unlink(missing_ok=True)
+        directory.mkdir(mode=0o755)
+        return
+    for entry in list(os.scandir(directory)):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            Path(entry.path).unlink(missing_ok=True)

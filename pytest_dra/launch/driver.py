@@ -1,0 +1,231 @@
+"""A driver under test as one thing: all its components, started and ended together."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import threading
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_dra.launch.component import Component
+from pytest_dra.launch.component import environment
+from pytest_dra.launch.component import find_program
+from pytest_dra.launch.directories import NodeDirectories
+from pytest_dra.launch.error import LaunchError
+from pytest_dra.launch.process import LOG_BYTES
+from pytest_dra.launch.process import TAIL_BYTES
+from pytest_dra.launch.process import Keeper
+from pytest_dra.launch.process import Process
+from pytest_dra.timeline import ProcessEvent
+from pytest_dra.timeline import Timeline
+from pytest_dra.waiting import Deadline
+
+RESTART_S = 30.0
+"""How long a restart waits after SIGTERM: a pod's default grace period."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class EarlyExit:
+    """A component that ended although nobody asked it to."""
+
+    component: str
+    exit_code: int | None
+    log_tail: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    component: Component
+    argv: tuple[str, ...]
+    env: dict[str, str]
+
+
+class Driver:
+    """The processes of one driver instance on one node.
+
+    Args:
+        components: what to run, in this order.
+        directories: the node's directories; ``kubeconfig`` in them is written by others.
+        instance: named on the timeline and in log files.
+        node: name of the node.
+        driver_name: for ``{driver_dir}``; the instance's name stands in while it is unknown.
+        pod_uid: for ``{pod_uid}`` and POD_UID; a fresh one if empty. It stays across restarts.
+        cwd: where relative commands are looked for and run; the current directory if None.
+    """
+
+    def __init__(
+        self,
+        components: Sequence[Component],
+        *,
+        directories: NodeDirectories,
+        keeper: Keeper,
+        timeline: Timeline,
+        instance: str,
+        node: str,
+        driver_name: str = "",
+        pod_uid: str = "",
+        cwd: Path | None = None,
+        log_bytes: int = LOG_BYTES,
+    ) -> None:
+        self.components = tuple(components)
+        self.instance = instance
+        self.pod_uid = pod_uid or str(uuid.uuid4())
+        self._directories = directories
+        self._keeper = keeper
+        self._timeline = timeline
+        self._cwd = cwd or Path.cwd()
+        self._log_bytes = log_bytes
+        self._values = {
+            "kubeconfig": str(directories.kubeconfig),
+            "node": node,
+            "registry_dir": str(directories.registry_dir),
+            "plugins_dir": str(directories.plugins_dir),
+            "driver_dir": str(directories.driver_dir(driver_name or instance)),
+            "cdi_dir": str(directories.cdi_dir),
+            "pod_uid": self.pod_uid,
+        }
+        self._lock = threading.RLock()
+        self._processes: dict[str, Process] = {}
+        self._expected: set[Process] = set()
+
+    def start(self) -> None:
+        """Start all components.
+
+        Raises:
+            LaunchError: a placeholder is unknown or a command cannot be run. This is found before
+                anything is started, except what only executing shows (a script without
+                interpreter); then what was started is killed again.
+        """
+        with self._lock:
+            if self.alive:
+                raise LaunchError(f"driver {self.instance} runs already")
+            ready = [self._prepare(component) for component in self.components]
+            self._processes.clear()
+            try:
+                for one in ready:
+                    self._spawn(one)
+            except LaunchError:
+                self.kill()
+                raise
+
+    def terminate(self, deadline: Deadline) -> bool:
+        """SIGTERM all components and wait; what lives at the deadline is killed.
+
+        Returns:
+            True if all ended by themselves. What they leave behind is killed in any case, so that
+            nothing of this start can meet the next one.
+        """
+        with self._lock:
+            running = self._note_expected()
+            for name, process in running.items():
+                self._note(name, process, "terminate")
+                process.signal(signal.SIGTERM)
+            for process in running.values():
+                process.wait(deadline)
+            in_time = not any(process.alive for process in running.values())
+            self._kill_all()
+        return in_time
+
+    def kill(self) -> None:
+        """SIGKILL all components and all that came of them."""
+        with self._lock:
+            self._note_expected()
+            self._kill_all()
+
+    def restart(self, deadline: Deadline | None = None) -> bool:
+        """:meth:`terminate`, then :meth:`start` with the same directories and pod UID.
+
+        Returns:
+            True if all components had ended by themselves before ``deadline`` (30 s if None).
+        """
+        in_time = self.terminate(deadline or Deadline.after(RESTART_S))
+        self.start()
+        return in_time
+
+    @property
+    def alive(self) -> bool:
+        """True while every component lives; False before the start."""
+        processes = self._processes.values()
+        return bool(processes) and all(process.alive for process in processes)
+
+    @property
+    def processes(self) -> dict[str, Process]:
+        """The processes of the last start, by component."""
+        return dict(self._processes)
+
+    def early_exits(self, max_bytes: int = TAIL_BYTES) -> tuple[EarlyExit, ...]:
+        """Components that ended although nobody asked them to, with the end of their logs."""
+        return tuple(
+            EarlyExit(
+                component=name,
+                exit_code=process.exit_code,
+                log_tail=process.log_tail(max_bytes),
+            )
+            for name, process in self.processes.items()
+            if not process.alive and process not in self._expected
+        )
+
+    def log_tail(self, max_bytes: int = TAIL_BYTES) -> str:
+        """The end of all logs, each with a heading, at most ``max_bytes`` of each."""
+        parts = [
+            f"--- {self.instance} {component.name}\n{tail}"
+            for component in self.components
+            if (tail := self._tail(component.name, max_bytes))
+        ]
+        return "\n".join(parts)
+
+    def _tail(self, name: str, max_bytes: int) -> str:
+        process = self._processes.get(name)
+        return process.log_tail(max_bytes) if process is not None else ""
+
+    def _prepare(self, component: Component) -> _Ready:
+        filled = component.filled(self._values)
+        env = environment(self._values, filled.env)
+        program = find_program(filled, env, cwd=self._cwd)
+        return _Ready(component=filled, argv=(program, *filled.command[1:]), env=env)
+
+    def _spawn(self, ready: _Ready) -> None:
+        name = ready.component.name
+        process = self._keeper.spawn(
+            ready.argv,
+            env=ready.env,
+            cwd=self._cwd,
+            log=self._directories.log(self.instance, name),
+            log_bytes=self._log_bytes,
+        )
+        self._processes[name] = process
+        self._note(name, process, "start", detail=" ".join(ready.argv))
+        process.when_ended(lambda code: self._note(name, process, "exit", exit_code=code))
+
+    def _note_expected(self) -> dict[str, Process]:
+        running = {name: one for name, one in self._processes.items() if one.alive}
+        self._expected = set(running.values())
+        return running
+
+    def _kill_all(self) -> None:
+        for name, process in self._processes.items():
+            if process.alive:
+                self._note(name, process, "kill")
+            process.kill()
+
+    def _note(
+        self,
+        component: str,
+        process: Process,
+        action: str,
+        *,
+        exit_code: int | None = None,
+        detail: str = "",
+    ) -> None:
+        self._timeline.add(
+            ProcessEvent(
+                instance=self.instance,
+                component=component,
+                action=action,
+                pid=process.pid,
+                exit_code=exit_code,
+                detail=detail,
+            )
+        )

@@ -1,0 +1,409 @@
+"""Keeps driver processes on behalf of pytest, and leaves nothing behind, however pytest ends.
+
+A script of its own, standard library only, run as ``python -I -S keeper.py PARENT_PID`` in a
+session of its own. It reads one JSON object a line from standard input and answers with one a
+line on standard output:
+
+``{"seq", "do": "own", "path"}``                               a directory to remove at the end
+``{"seq", "do": "spawn", "argv", "env", "cwd", "log", "log_bytes"}``  -> ``{"seq", "id", "pid"}``
+``{"seq", "do": "signal", "id", "signal"}``                    to the process group
+``{"seq", "do": "kill", "id"}``                                SIGKILL to all that came of it
+``{"seq", "do": "close"}``                                     end everything; answered at the end
+
+An answer with ``error`` says what went wrong. ``{"event": "exit", "id", "code"}`` reports the end
+of a spawned process (code < 0: the signal). End of input, or the end of the parent process, is a
+``close``. The keeper adopts what its processes leave behind (it is a child subreaper), so a
+daemonised grandchild is found as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+"""From linux/prctl.h."""
+
+MARKER = "DRA_KEEPER_ID"
+"""Environment variable that tells which spawned process another one came of."""
+
+CHUNK = 1 << 16
+"""Bytes read at once: the capacity of a pipe."""
+
+LINE_LIMIT = 16 << 20
+"""Longest command line; an environment is a megabyte or two at most (ARG_MAX)."""
+
+REAP_LIMIT_S = 10.0
+"""Longest wait for killed processes at the end; only one in uninterruptible sleep takes long."""
+
+REAP_PAUSE_S = 0.01
+TICK_S = 1.0
+"""Longest sleep of the loop; everything wakes it, so this is only a bound."""
+
+REMOVE_TRIES = 3
+"""A directory without permissions is made readable and removed at the second try."""
+
+TAIL_PARTS = 4
+"""A full log keeps 2 of so many parts as head, and 1 to 2 as tail."""
+
+Message = dict[str, Any]
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Log:
+    """A file of at most ``limit`` bytes: the beginning of the output, a remark, and the end."""
+
+    def __init__(self, path: str, limit: int) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        self.fd = os.open(path, flags, 0o600)
+        self.part = max(1, limit // TAIL_PARTS)
+        self.size = os.fstat(self.fd).st_size
+        self.left_out = 0
+
+    def write(self, data: bytes) -> None:
+        while data:
+            room = self.part * TAIL_PARTS - self.size
+            if room <= 0:
+                self._cut()
+                continue
+            # A full disk loses output, it must not end the keeper.
+            with contextlib.suppress(OSError):
+                os.write(self.fd, data[:room])
+            self.size += len(data[:room])
+            data = data[room:]
+
+    def _cut(self) -> None:
+        head = 2 * self.part
+        tail = b""
+        with contextlib.suppress(OSError):
+            tail = os.pread(self.fd, self.part, self.size - self.part)
+            os.ftruncate(self.fd, head)
+        self.left_out += self.size - head - len(tail)
+        remark = b"\n[... about %d bytes left out ...]\n" % self.left_out
+        self.size = head
+        with contextlib.suppress(OSError):
+            os.write(self.fd, (remark + tail)[: 2 * self.part - 1])
+            self.size = os.fstat(self.fd).st_size
+
+
+class Child:
+    """One spawned process; ``pipe`` is None once its output has ended."""
+
+    def __init__(self, number: int, process: subprocess.Popen[bytes], log: Log) -> None:
+        self.number = number
+        self.process = process
+        self.pid = process.pid
+        self.log = log
+        self.pipe: int | None = None
+        self.ended = False
+
+
+def process_table() -> dict[int, tuple[int, int, int]]:
+    """Pid -> parent, process group, session of every process that can be seen."""
+    table: dict[int, tuple[int, int, int]] = {}
+    with os.scandir("/proc") as entries:
+        names = [entry.name for entry in entries if entry.name.isdigit()]
+    for name in names:
+        try:
+            # The command may contain blanks and brackets; the fields come after the last one.
+            fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
+            table[int(name)] = (int(fields[1]), int(fields[2]), int(fields[3]))
+        except (OSError, IndexError, ValueError):
+            continue
+    return table
+
+
+def descendants(root: int, table: dict[int, tuple[int, int, int]]) -> set[int]:
+    """All processes below ``root``, without itself."""
+    children: dict[int, list[int]] = {}
+    for pid, (parent, _, _) in table.items():
+        children.setdefault(parent, []).append(pid)
+    found: set[int] = set()
+    pending = [root]
+    while pending:
+        for pid in children.get(pending.pop(), []):
+            if pid not in found:
+                found.add(pid)
+                pending.append(pid)
+    return found
+
+
+def marked(pid: int, mark: bytes) -> bool:
+    """True if the process was started with our marker in its environment."""
+    try:
+        with Path(f"/proc/{pid}/environ").open("rb") as file:
+            return mark in file.read(LINE_LIMIT).split(b"\0")
+    except OSError:
+        return False
+
+
+def kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+
+
+class Keeper:
+    """The loop. Single-threaded, so that nothing happens between fork and exec by surprise."""
+
+    def __init__(self, parent: int) -> None:
+        self.parent = parent
+        self.selector = selectors.DefaultSelector()
+        self.children: dict[int, Child] = {}
+        self.owned: dict[str, tuple[int, int]] = {}
+        self.buffer = b""
+        self.closing: int | None = None
+        self.orphaned = False
+        self._commands: dict[str, Callable[[Message], Message]] = {
+            "own": self._own,
+            "spawn": self._spawn,
+            "signal": self._signal,
+            "kill": self._kill,
+        }
+
+    def run(self) -> None:
+        self._watch_signals()
+        os.set_blocking(0, False)
+        self.selector.register(0, selectors.EVENT_READ, self._read_commands)
+        self._watch_parent()
+        try:
+            while self.closing is None and not self.orphaned:
+                for key, _ in self.selector.select(TICK_S):
+                    key.data()
+                self._reap()
+        except Exception as error:
+            # Our standard error leads nowhere; the parent shows this text.
+            self._say({"event": "broken", "error": repr(error)})
+            raise
+        finally:
+            self._end()
+        if self.closing is not None:
+            self._say({"seq": self.closing, "left": sorted(self.owned)})
+
+    def _watch_signals(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        self.selector.register(reader, selectors.EVENT_READ, lambda: os.read(reader, CHUNK))
+
+    def _watch_parent(self) -> None:
+        # A forked child of pytest may hold our input open after the end of pytest itself.
+        if os.getppid() != self.parent:
+            self.orphaned = True
+            return
+        with contextlib.suppress(OSError):
+            descriptor = os.pidfd_open(self.parent)
+            self.selector.register(descriptor, selectors.EVENT_READ, self._lose_parent)
+
+    def _lose_parent(self) -> None:
+        self.orphaned = True
+
+    def _read_commands(self) -> None:
+        try:
+            data = os.read(0, CHUNK)
+        except BlockingIOError:
+            return
+        if not data or len(self.buffer) > LINE_LIMIT:
+            self.orphaned = True
+            return
+        *lines, self.buffer = (self.buffer + data).split(b"\n")
+        for line in lines:
+            self._obey(json.loads(line))
+
+    def _obey(self, command: Message) -> None:
+        answer: Message = {"seq": command["seq"]}
+        if command["do"] == "close":
+            self.closing = command["seq"]
+            return
+        try:
+            answer.update(self._commands[command["do"]](command))
+        except (OSError, ValueError, LookupError, subprocess.SubprocessError) as error:
+            answer["error"] = str(error)
+            answer["errno"] = getattr(error, "errno", None)
+        self._say(answer)
+
+    def _say(self, what: Message) -> None:
+        data = json.dumps(what).encode() + b"\n"
+        try:
+            while data:
+                data = data[os.write(1, data) :]
+        except OSError:
+            self.orphaned = True
+
+    def _own(self, command: Message) -> Message:
+        path = command["path"]
+        about = os.lstat(path)
+        if not path.startswith("/") or not stat.S_ISDIR(about.st_mode):
+            raise ValueError(f"{path} is no absolute path of a directory")
+        if about.st_uid != os.getuid() or Path(path).is_mount():
+            raise ValueError(f"{path} is not a directory of ours")
+        self.owned[path] = (about.st_dev, about.st_ino)
+        return {}
+
+    def _spawn(self, command: Message) -> Message:
+        number = len(self.children) + 1
+        env = {**command["env"], MARKER: self._mark(number)}
+        log = Log(command["log"], command["log_bytes"])
+        reader, writer = os.pipe2(os.O_CLOEXEC)
+        try:
+            process = subprocess.Popen(
+                command["argv"],
+                env=env,
+                cwd=command["cwd"],
+                stdin=subprocess.DEVNULL,
+                stdout=writer,
+                stderr=writer,
+                start_new_session=True,
+                preexec_fn=self._become_child,
+            )
+        except BaseException:
+            os.close(reader)
+            os.close(log.fd)
+            raise
+        finally:
+            os.close(writer)
+        child = Child(number, process, log)
+        self.children[number] = child
+        child.pipe = reader
+        os.set_blocking(reader, False)
+        self.selector.register(reader, selectors.EVENT_READ, lambda: self._pump(child))
+        return {"id": number, "pid": child.pid}
+
+    def _become_child(self) -> None:
+        # Ignored signals stay ignored across exec, and a driver has to see its SIGTERM.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+    def _signal(self, command: Message) -> Message:
+        child = self.children[command["id"]]
+        if not child.ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, command["signal"])
+        return {}
+
+    def _kill(self, command: Message) -> Message:
+        child = self.children[command["id"]]
+        mark = f"{MARKER}={self._mark(child.number)}".encode()
+        deadline = time.monotonic() + REAP_LIMIT_S
+        while time.monotonic() < deadline:
+            self._reap()
+            table = process_table()
+            ours = descendants(os.getpid(), table)
+            below = descendants(child.pid, table) if not child.ended else set()
+            found = {
+                pid
+                for pid in ours
+                if pid in below or child.pid in (pid, *table[pid][1:]) or marked(pid, mark)
+            }
+            if not found:
+                break
+            for pid in found:
+                kill(pid)
+            time.sleep(REAP_PAUSE_S)
+        return {}
+
+    def _mark(self, number: int) -> str:
+        return f"{os.getpid()}.{number}"
+
+    def _pump(self, child: Child, chunks: int = 1) -> None:
+        for _ in range(chunks):
+            if child.pipe is None:
+                return
+            try:
+                data = os.read(child.pipe, CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self.selector.unregister(child.pipe)
+                os.close(child.pipe)
+                child.pipe = None
+                os.close(child.log.fd)
+                return
+            child.log.write(data)
+
+    def _reap(self) -> bool:
+        """Collect ended processes; False when there is no child at all."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            child = next((c for c in self.children.values() if c.pid == pid and not c.ended), None)
+            if child is not None:
+                child.ended = True
+                child.process.returncode = os.waitstatus_to_exitcode(status)
+                # What it wrote last is in the log before its end is told.
+                self._pump(child, chunks=2)
+                code = child.process.returncode
+                self._say({"event": "exit", "id": child.number, "code": code})
+
+    def _end(self) -> None:
+        deadline = time.monotonic() + REAP_LIMIT_S
+        while time.monotonic() < deadline and self._reap():
+            for pid in descendants(os.getpid(), process_table()):
+                kill(pid)
+            time.sleep(REAP_PAUSE_S)
+        for path, identity in list(self.owned.items()):
+            if remove(path, identity):
+                del self.owned[path]
+
+
+def remove(path: str, identity: tuple[int, int]) -> bool:
+    """Remove an owned directory, following no link; True if it is gone."""
+    for _ in range(REMOVE_TRIES):
+        try:
+            about = os.lstat(path)
+        except OSError:
+            return True
+        if (about.st_dev, about.st_ino) != identity or not stat.S_ISDIR(about.st_mode):
+            return False
+        open_up(path)
+        shutil.rmtree(path, ignore_errors=True)
+    return not os.path.lexists(path)
+
+
+def open_up(path: str) -> None:
+    """Give ourselves access to every directory below, which removing its content needs."""
+    pending = [path]
+    while pending:
+        directory = pending.pop()
+        with contextlib.suppress(OSError):
+            descriptor = os.open(directory, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)
+            try:
+                Path(f"/proc/self/fd/{descriptor}").chmod(0o700)
+            finally:
+                os.close(descriptor)
+            with os.scandir(directory) as entries:
+                pending += [e.path for e in entries if e.is_dir(follow_symlinks=False)]
+
+
+def main() -> None:
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    Keeper(int(sys.argv[1])).run()
+
+
+if __name__ == "__main__":
+    main()
