@@ -1,0 +1,98 @@
+"""The driver put together from its parts, and its life from start to SIGTERM."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+from typing import Final
+
+from pytest_dra.fake_driver.apiserver import ApiServer
+from pytest_dra.fake_driver.cdi_store import CdiStore
+from pytest_dra.fake_driver.claims import Claims
+from pytest_dra.fake_driver.endpoint import Endpoint
+from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.inventory import Inventories
+from pytest_dra.fake_driver.ledger import Ledger
+from pytest_dra.fake_driver.options import Options
+from pytest_dra.fake_driver.preparer import Preparer
+from pytest_dra.fake_driver.publisher import Publisher
+from pytest_dra.fake_driver.registration import Registration
+from pytest_dra.fake_driver.service import DraService
+from pytest_dra.fake_driver.slices import Slices
+
+LOOK_S: Final = 1.0
+"""How often the registration socket is looked after, which offers no event."""
+
+GRACE_S: Final = 0.5
+"""How long running calls may go on after SIGTERM: what they have not written is not lost, the
+kubelet calls again."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The classes that the driver is made of: a fault or a variant puts others in their place."""
+
+    inventories: type[Inventories] = Inventories
+    claims: type[Claims] = Claims
+    cdi: type[CdiStore] = CdiStore
+    ledger: type[Ledger] = Ledger
+    preparer: type[Preparer] = Preparer
+    service: type[DraService] = DraService
+    registration: type[Registration] = Registration
+    endpoint: type[Endpoint] = Endpoint
+    slices: type[Slices] = Slices
+    publisher: type[Publisher] = Publisher
+
+
+class Driver:
+    """One instance of the driver."""
+
+    def __init__(self, options: Options, parts: Parts) -> None:
+        self.options = options
+        self.stopping = threading.Event()
+        self.failure: StartError | None = None
+        api = ApiServer(options.kubeconfig)
+        inventory = parts.inventories(options).load()
+        claims = parts.claims(options.driver_name, api)
+        self.cdi = parts.cdi(options.cdi_root, options.driver_name)
+        self.ledger = parts.ledger(options.data_dir, self.cdi)
+        preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
+        service = parts.service(preparer)
+        registration = parts.registration(
+            options.driver_name, options.dra_socket, service.versions()
+        )
+        self.endpoint = parts.endpoint(options, service, registration)
+        self.publisher = parts.publisher(options, api, parts.slices(options, inventory))
+
+    def start(self) -> None:
+        """Take over the predecessor's state and serve; StartError if that is impossible."""
+        try:
+            self.cdi.open()
+            self.ledger.open()
+        except OSError as error:
+            raise StartError(f"{error.filename}: {error.strerror}; mend the directory") from error
+        self.endpoint.open()
+        threading.Thread(target=self._publish, name="publisher", daemon=True).start()
+
+    def _publish(self) -> None:
+        try:
+            self.publisher.run()
+        except StartError as error:
+            self.failure = error
+            self.stopping.set()
+
+    def serve(self) -> None:
+        """Serve until somebody sets ``stopping``; StartError if the driver cannot go on."""
+        while not self.stopping.wait(LOOK_S):
+            self.endpoint.look_after()
+        if self.failure is not None:
+            raise self.failure
+
+    def stop(self) -> None:
+        """Leave the registry and stop serving; slices and prepared claims stay."""
+        self.publisher.stopping.set()
+        self.endpoint.close(GRACE_S)
+        _log.info("stopped")
