@@ -42,8 +42,16 @@ class CdiStore:
     def open(self) -> None:
         """Make the directory and drop unfinished files of a predecessor."""
         self.root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-        for left in self.root.glob(f".{self.driver}-claim_*{files.TEMPORARY}"):
+        for left in self.unfinished():
             left.unlink(missing_ok=True)
+
+    def unfinished(self) -> list[Path]:
+        """Files that a predecessor has not finished."""
+        return sorted(self.root.glob(f".{self.driver}-claim_*{files.TEMPORARY}"))
+
+    def files(self) -> list[Path]:
+        """The specs of all claims."""
+        return sorted(self.root.glob(f"{self.driver}-claim_*.json"))
 
     def path(self, ref: ClaimRef) -> Path:
         """The claim's spec file: of the UID alone, so that its length is bounded."""

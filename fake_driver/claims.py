@@ -11,6 +11,7 @@ from typing import Protocol
 
 from pytest_dra.fake_driver import names
 from pytest_dra.fake_driver.errors import ClaimError
+from pytest_dra.fake_driver.errors import ClaimGoneError
 from pytest_dra.fake_driver.errors import NotAllocatedError
 from pytest_dra.fake_driver.opaque import PLAIN
 from pytest_dra.fake_driver.opaque import Configs
@@ -19,6 +20,9 @@ from pytest_dra.fake_driver.opaque import DeviceConfig
 CLAIM_GET_S: Final = 20.0
 """Longest wait for one claim: below half of the kubelet's 45 s per call, so that an Unprepare that
 waits behind it is still answered in time."""
+
+GONE_GET_S: Final = 5.0
+"""Longest look for the claim of a predecessor: other claims wait meanwhile."""
 
 GETS_MARGIN_S: Final = 2.0
 """Left of the call's deadline for the work after the claim has been read."""
@@ -108,12 +112,26 @@ class Claims:
 
         ``left_s`` is what is left of the call's deadline, None if it has none.
         """
+        claim = self.get(ref, left_s=left_s)
+        self.check_uid(ref, claim)
+        return self.held(ref, claim)
+
+    def get(self, ref: ClaimRef, *, left_s: float | None) -> dict[str, Any]:
+        """GET whatever claim has the name now; ClaimError if it cannot be had."""
         timeout_s = CLAIM_GET_S if left_s is None else min(CLAIM_GET_S, left_s - GETS_MARGIN_S)
         if timeout_s <= 0:
             raise ClaimError(f"claim {ref}: no time left to read it; call again")
-        claim = self.source.get_claim(ref.namespace, ref.name, timeout_s=timeout_s)
-        self.check_uid(ref, claim)
-        return self.held(ref, claim)
+        return self.source.get_claim(ref.namespace, ref.name, timeout_s=timeout_s)
+
+    def gone(self, ref: ClaimRef) -> bool:
+        """True only if the API server says that this claim exists no more."""
+        try:
+            claim = self.source.get_claim(ref.namespace, ref.name, timeout_s=GONE_GET_S)
+        except ClaimGoneError:
+            return True
+        except ClaimError:
+            return False
+        return (claim.get("metadata") or {}).get("uid") != ref.uid
 
     def check_uid(self, ref: ClaimRef, claim: dict[str, Any]) -> None:
         """ClaimError if the name belongs to another claim by now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import stat
+import threading
 from collections.abc import Sequence
 from concurrent import futures
 from pathlib import Path
@@ -82,6 +83,7 @@ class Endpoint:
         self.options = options
         self.service = service
         self.registration = registration
+        self.closed = threading.Event()
         self.dra = Listener(options.dra_socket, DRA_WORKERS)
         self.registry = Listener(self.registration_socket(), REGISTRATION_WORKERS)
 
@@ -128,5 +130,6 @@ class Endpoint:
 
     def close(self, grace_s: float) -> None:
         """Leave the registry first, then stop serving."""
+        self.closed.set()
         self.registry.close()
         self.dra.close(grace_s)

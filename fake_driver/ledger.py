@@ -56,6 +56,7 @@ class Ledger:
         self._lock = threading.RLock()
         self._lock_file = -1
         self._seen: dict[str, _Seen] = {}
+        self.taken_over: frozenset[str] = frozenset()
 
     def open(self) -> None:
         """Make the directories and take over what a predecessor has left; OSError if impossible."""
@@ -66,6 +67,7 @@ class Ledger:
         with self.exclusive():
             for left in self.directory.glob(f".*{files.TEMPORARY}"):
                 left.unlink(missing_ok=True)
+            self.taken_over = frozenset(self._seen)
             if self._seen:
                 _log.info("took over %d prepared claims", len(self._seen))
 
@@ -88,6 +90,11 @@ class Ledger:
         """The claim's record, found by its UID."""
         seen = self._seen.get(ref.uid)
         return seen.record if seen else None
+
+    def all(self) -> list[Record]:
+        """The records of all claims, in the order in which they were prepared."""
+        seen = sorted(self._seen.values(), key=lambda one: one.signature[2])
+        return [one.record for one in seen]
 
     def others(self, ref: ClaimRef) -> list[Record]:
         """The records of all other claims."""

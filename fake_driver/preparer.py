@@ -80,7 +80,7 @@ class Preparer:
         """Prepare a claim, or answer for a prepared one as before; ClaimError if it is refused."""
         ref.check()
         with self.locks.of(ref.uid):
-            allocation = self.claims.allocation(ref, left_s=call.left_s())
+            allocation = self.allocation(ref, call)
             if not call.active():
                 raise ClaimError(f"claim {ref}: the caller has gone away")
             try:
@@ -90,6 +90,10 @@ class Preparer:
                 raise ClaimError(
                     f"claim {ref}: {error.strerror} ({error.filename}); free the path and try again"
                 ) from error
+
+    def allocation(self, ref: ClaimRef, call: Call) -> Allocation:
+        """What the claim holds of this driver at this moment."""
+        return self.claims.allocation(ref, left_s=call.left_s())
 
     def settle(self, ref: ClaimRef, allocation: Allocation, call: Call) -> tuple[Prepared, ...]:
         """The part of Prepare that reads and changes state."""
@@ -122,11 +126,25 @@ class Preparer:
     def check_free(self, ref: ClaimRef, held: Held, call: Call) -> None:
         """ClaimError if another claim has the device and does not share it."""
         other = self.ledger.in_use(ref, held)
-        if other is not None:
+        while other is not None:
+            if self.is_abandoned(other):
+                _log.warning("claim %s exists no more and was never unprepared", other.ref)
+                self.release(other.ref, call)
+                other = self.ledger.in_use(ref, held)
+                continue
             raise ClaimError(
                 f"claim {ref}: device {held.device!r} of pool {held.pool!r} is in use by claim "
                 f"{other.ref}"
             )
+
+    def is_abandoned(self, record: Record) -> bool:
+        """True for a claim from before our start that has disappeared from the API since.
+
+        One that we prepared ourselves may still have containers: its Unprepare is to come.
+        """
+        if not record.whole or record.ref.uid not in self.ledger.taken_over:
+            return False
+        return self.claims.gone(record.ref)
 
     def again(self, record: Record) -> tuple[Prepared, ...]:
         """Answer for a claim that is prepared."""

@@ -35,9 +35,12 @@ class DraService:
 
     def handlers(self) -> list[grpc.GenericRpcHandler[Any, Any]]:
         """The gRPC handlers of all served versions."""
-        return [self._handler(DRA_METHODS[version]) for version in self.versions()]
+        return [self.handler(version) for version in self.versions()]
 
-    def _handler(self, methods: DraMethods) -> grpc.GenericRpcHandler[Any, Any]:
+    def handler(self, version: str) -> grpc.GenericRpcHandler[Any, Any]:
+        """The gRPC handler of one version."""
+        methods = DRA_METHODS[version]
+
         def prepare(request: Any, context: grpc.ServicerContext) -> Any:
             refs = _refs(request)
             return _prepare_response(methods, self.prepare(refs, _call(refs, context), context))
