@@ -1,0 +1,95 @@
+"""Who asks, and whether it may: bearer tokens, and an authorizer that a test may replace."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from pytest_dra.embedded.errors import ApiError
+
+
+@dataclasses.dataclass(frozen=True)
+class User:
+    """An identity. ``extra`` may hold the node name of a pod-bound token, as on a real cluster."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = dataclasses.field(
+        default_factory=lambda: MappingProxyType({})
+    )
+
+
+ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
+"""Whoever sends no token."""
+
+OPEN_PATHS: Final = ("/version", "/healthz", "/livez", "/readyz")
+"""What everyone may read."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What a user is about to do; ``path`` is set instead of a resource for other URLs."""
+
+    user: User
+    verb: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+
+Authorizer = Callable[[Attempt], bool]
+"""True if the attempt is allowed."""
+
+
+def everyone_known(attempt: Attempt) -> bool:
+    """The default: whoever has a token may do everything."""
+    return attempt.user is not ANONYMOUS
+
+
+class Tokens:
+    """The bearer tokens of one server; may be used from any thread."""
+
+    def __init__(self, tokens: Mapping[str, User]) -> None:
+        self._lock = threading.Lock()
+        self._users = dict(tokens)
+
+    def add(self, token: str, user: User) -> None:
+        """Accept one more token."""
+        with self._lock:
+            self._users[token] = user
+
+    def user(self, header: str | None) -> User:
+        """The user of an Authorization header.
+
+        Raises:
+            ApiError: 401, the token is not known.
+        """
+        if not header:
+            return ANONYMOUS
+        scheme, _, token = header.partition(" ")
+        with self._lock:
+            user = self._users.get(token.strip()) if scheme.lower() == "bearer" else None
+        if user is None:
+            raise ApiError(401, "Unauthorized", "Unauthorized")
+        return user
+
+
+def refused(attempt: Attempt) -> ApiError:
+    """403 in the words of the API server."""
+    details = {"name": attempt.name, "group": attempt.group, "kind": attempt.resource}
+    shown = {key: value for key, value in details.items() if value}
+    what = f'User "{attempt.user.name}" cannot {attempt.verb} '
+    if attempt.resource:
+        full = f"{attempt.resource}.{attempt.group}" if attempt.group else attempt.resource
+        what += f'resource "{attempt.resource}" in API group "{attempt.group}"'
+        where = f' in the namespace "{attempt.namespace}"' if attempt.namespace else ""
+        about = f'{full} "{attempt.name}"' if attempt.name else full
+        return ApiError(403, "Forbidden", f"{about} is forbidden: {what}{where}", details=shown)
+    return ApiError(403, "Forbidden", f'forbidden: {what}path "{attempt.path}"', details={})

@@ -1,0 +1,307 @@
+"""The strategies of the core kinds that drivers and kubelets touch, and of leases."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any
+from typing import ClassVar
+from typing import Final
+
+from pytest_dra.api import names
+from pytest_dra.api.resources import PODS
+from pytest_dra.embedded import errors
+from pytest_dra.embedded.report import Report
+from pytest_dra.embedded.strategy import Context
+from pytest_dra.embedded.strategy import Strategy
+from pytest_dra.spec import Json
+
+_CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
+
+NOT_READY: Final = {"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"}
+"""The taint that admission puts on a new node."""
+
+GRACE_S: Final = 30
+"""Termination grace of a pod that asks for none."""
+
+OBJECT_MAX: Final = 1024 * 1024
+"""Most bytes of data in a ConfigMap or Secret."""
+
+
+class Nodes(Strategy):
+    """Nodes: a new one is tainted, its status may be given at once."""
+
+    status: ClassVar[bool] = True
+
+    def prepare_create(self, obj: Json, ctx: Context) -> None:
+        """The status stays: a kubelet registers with it."""
+        taints = obj["spec"].setdefault("taints", [])
+        if not any(taint.get("key") == NOT_READY["key"] for taint in taints):
+            taints.append(dict(NOT_READY))
+
+    def default(self, obj: Json) -> None:
+        """Allocatable defaults to capacity."""
+        status = obj["status"]
+        if status.get("capacity") and not status.get("allocatable"):
+            status["allocatable"] = dict(status["capacity"])
+
+
+class Namespaces(Strategy):
+    """Namespaces: labelled with their name, Active until they are deleted."""
+
+    status: ClassVar[bool] = True
+    name_error: ClassVar[Callable[[str], str]] = staticmethod(names.dns_label_error)
+
+    def default(self, obj: Json) -> None:
+        """The label that names it; a generated name is known only in ``prepare_create``."""
+        name = obj["metadata"].get("name")
+        if name:
+            obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = name
+
+    def prepare_create(self, obj: Json, ctx: Context) -> None:
+        """Phase and finalizer of a new namespace."""
+        self.default(obj)
+        obj["status"] = {"phase": "Active"}
+        finalizers = obj["spec"].setdefault("finalizers", [])
+        if "kubernetes" not in finalizers:
+            finalizers.append("kubernetes")
+
+    def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
+        """Finalizers of the spec and status stay."""
+        super().prepare_update(new, old, ctx)
+        new["spec"] = old["spec"]
+
+
+class Leases(Strategy):
+    """Leases: PUT may create one, but has to name the version of an existing one."""
+
+    create_on_update: ClassVar[bool] = True
+    unconditional_update: ClassVar[bool] = False
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Durations and counts are positive, a holder is not empty."""
+        spec = obj["spec"]
+        if "leaseDurationSeconds" in spec and spec["leaseDurationSeconds"] <= 0:
+            report.invalid(
+                "spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0"
+            )
+        if "leaseTransitions" in spec and spec["leaseTransitions"] < 0:
+            report.invalid(
+                "spec.leaseTransitions",
+                spec["leaseTransitions"],
+                "must be greater than or equal to 0",
+            )
+        if spec.get("strategy") and "preferredHolder" not in spec:
+            return
+
+
+class ConfigMaps(Strategy):
+    """ConfigMaps and their keys."""
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Keys are file names, the whole is at most 1 MiB."""
+        size = 0
+        for part in ("data", "binaryData"):
+            for key, value in (obj.get(part) or {}).items():
+                _validate_key(f"{part}[{key}]", key, report)
+                size += len(value.encode()) if part == "data" else len(base64.b64decode(value))
+        if size > OBJECT_MAX:
+            report.too_long("[]", OBJECT_MAX)
+
+
+class Secrets(Strategy):
+    """Secrets: ``stringData`` goes into ``data``."""
+
+    def default(self, obj: Json) -> None:
+        """Type and plain text."""
+        obj.setdefault("type", "Opaque")
+
+    def prepare_create(self, obj: Json, ctx: Context) -> None:
+        """Write-only text is stored encoded."""
+        plain = obj.pop("stringData", None) or {}
+        for key, text in plain.items():
+            obj.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
+
+    def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
+        """The same for updates."""
+        self.prepare_create(new, ctx)
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Keys are file names."""
+        for key in obj.get("data") or {}:
+            _validate_key(f"data[{key}]", key, report)
+
+
+class Pods(Strategy):
+    """Pods, as far as a driver or a claim controller looks at them; nothing runs them."""
+
+    status: ClassVar[bool] = True
+    generation: ClassVar[bool] = True
+
+    def default(self, obj: Json) -> None:
+        """The defaults of the fields that matter here."""
+        spec = obj["spec"]
+        spec.setdefault("restartPolicy", "Always")
+        spec.setdefault("terminationGracePeriodSeconds", GRACE_S)
+        spec.setdefault("dnsPolicy", "ClusterFirst")
+        spec.setdefault("securityContext", {})
+        spec.setdefault("schedulerName", "default-scheduler")
+        spec.setdefault("enableServiceLinks", True)
+        for container in [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]:
+            _default_container(container)
+
+    def prepare_create(self, obj: Json, ctx: Context) -> None:
+        """A new pod is Pending."""
+        quality = "BestEffort"
+        for container in obj["spec"].get("containers") or []:
+            resources = container["resources"]
+            if resources.get("limits") or resources.get("requests"):
+                quality = "Burstable"
+        obj["status"] = {"phase": "Pending", "qosClass": quality}
+        obj["spec"].setdefault("serviceAccountName", "default")
+        obj["spec"].setdefault("serviceAccount", obj["spec"]["serviceAccountName"])
+
+    def admit(self, obj: Json, old: Json | None, ctx: Context) -> None:
+        """The ServiceAccount has to exist."""
+        if old is not None:
+            return
+        account = obj["spec"].get("serviceAccountName") or "default"
+        if ctx.store.get("core.ServiceAccount", ctx.namespace, account) is None:
+            raise errors.forbidden(
+                PODS,
+                obj["metadata"].get("name", ""),
+                f"error looking up service account {ctx.namespace}/{account}: serviceaccount "
+                f'"{account}" not found',
+            )
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Containers exist and name only claims of the pod."""
+        spec = obj["spec"]
+        if not spec.get("containers"):
+            report.required("spec.containers")
+        claims = _validate_claims(spec.get("resourceClaims") or [], report)
+        for kind in ("initContainers", "containers"):
+            for index, container in enumerate(spec.get(kind) or []):
+                where = f"spec.{kind}[{index}]"
+                report.format(f"{where}.name", container["name"], _required_label(container))
+                _validate_uses(container["resources"], claims, f"{where}.resources", report)
+
+    def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
+        """Of the spec only images and a few more may change."""
+        if _fixed_spec(new) != _fixed_spec(old):
+            report.forbidden(
+                "spec", "pod updates may not change fields other than `spec.containers[*].image`"
+            )
+
+    def validate_status(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
+        """Claim statuses name claims of the spec."""
+        declared = {claim["name"] for claim in new["spec"].get("resourceClaims") or []}
+        for index, entry in enumerate(new["status"].get("resourceClaimStatuses") or []):
+            if entry["name"] not in declared:
+                report.invalid(
+                    f"status.resourceClaimStatuses[{index}].name",
+                    entry["name"],
+                    "must match the name of an entry in `spec.resourceClaims`",
+                )
+
+
+def _default_container(container: Json) -> None:
+    container.setdefault("terminationMessagePath", "/dev/termination-log")
+    container.setdefault("terminationMessagePolicy", "File")
+    image = container.get("image", "")
+    tagged = ":" in image.rpartition("/")[2] and not image.endswith(":latest")
+    container.setdefault("imagePullPolicy", "IfNotPresent" if tagged else "Always")
+    for port in container.get("ports") or []:
+        port.setdefault("protocol", "TCP")
+    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        probe = container.get(name)
+        if probe:
+            if "httpGet" in probe:
+                probe["httpGet"].setdefault("path", "/")
+                probe["httpGet"].setdefault("scheme", "HTTP")
+            for key, value in _PROBE.items():
+                probe.setdefault(key, value)
+    limits = container["resources"].get("limits") or {}
+    if limits:
+        requests = container["resources"].setdefault("requests", {})
+        for key, value in limits.items():
+            requests.setdefault(key, value)
+
+
+_PROBE: Final = {
+    "timeoutSeconds": 1,
+    "periodSeconds": 10,
+    "successThreshold": 1,
+    "failureThreshold": 3,
+}
+
+
+def _required_label(container: Json) -> str:
+    return names.dns_label_error(container["name"])
+
+
+def _validate_claims(claims: list[Json], report: Report) -> set[str]:
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        where = f"spec.resourceClaims[{index}]"
+        name = claim["name"]
+        if not name:
+            report.required(f"{where}.name")
+        elif name in seen:
+            report.duplicate(f"{where}.name", name)
+        else:
+            report.format(f"{where}.name", name, names.dns_label_error(name))
+        seen.add(name)
+        given = [key for key in ("resourceClaimName", "resourceClaimTemplateName") if key in claim]
+        if len(given) != 1:
+            report.invalid(
+                where,
+                name,
+                "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+            )
+    return seen
+
+
+def _validate_uses(resources: Json, declared: set[str], where: str, report: Report) -> None:
+    whole: set[str] = set()
+    single: set[tuple[str, str]] = set()
+    for index, use in enumerate(resources.get("claims") or []):
+        path = f"{where}.claims[{index}]"
+        name, request = use["name"], use.get("request", "")
+        if not name:
+            report.required(f"{path}.name")
+            continue
+        if name not in declared:
+            report.not_found(path, name)
+        partly = any(other == name for other, _ in single)
+        if (name, request) in single or name in whole or (not request and partly):
+            report.duplicate(path, f"{name}/{request}" if request else name)
+        if request:
+            report.format(f"{path}.request", request, names.dns_label_error(request))
+            single.add((name, request))
+        else:
+            whole.add(name)
+
+
+def _fixed_spec(pod: Json) -> Json:
+    spec: dict[str, Any] = dict(pod["spec"])
+    for free in (
+        "activeDeadlineSeconds",
+        "terminationGracePeriodSeconds",
+        "tolerations",
+        "schedulingGates",
+    ):
+        spec.pop(free, None)
+    for kind in ("containers", "initContainers"):
+        spec[kind] = [
+            {key: value for key, value in container.items() if key not in ("image", "resources")}
+            | {"resources": container["resources"].get("claims")}
+            for container in spec.get(kind) or []
+        ]
+    return spec
+
+
+def _validate_key(path: str, key: str, report: Report) -> None:
+    if _CONFIG_KEY.fullmatch(key) is None or len(key) > names.SUBDOMAIN_MAX:
+        report.invalid(path, key, "a valid config key must consist of alphanumerics, '-', '_', '.'")

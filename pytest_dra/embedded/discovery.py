@@ -1,0 +1,171 @@
+"""What the server says about itself: versions, groups, resources, in both forms of discovery."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import Final
+
+from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.embedded.kinds import Kind
+from pytest_dra.spec import Json
+
+AGGREGATED_TYPE: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+"""Content-Type of aggregated discovery; clients decide by its parameters."""
+
+_AGGREGATED: Final = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2"}
+
+_SUBRESOURCE_VERBS: Final[Mapping[str, list[str]]] = {
+    "status": ["get", "patch", "update"],
+    "binding": ["create"],
+}
+
+_REVIEWS: Final = "authorization.k8s.io"
+
+_COMPATIBILITY: Final = 1
+"""Minor versions that a server stays compatible with below its own, by default."""
+
+
+class Discovery:
+    """All discovery documents of a server, made once."""
+
+    def __init__(
+        self, version: KubernetesVersion, kinds: Mapping[tuple[str, str, str], Kind]
+    ) -> None:
+        self._version = version
+        self._groups: dict[str, dict[str, list[Kind]]] = {}
+        for (group, api_version, _), kind in sorted(kinds.items()):
+            self._groups.setdefault(group, {}).setdefault(api_version, []).append(kind)
+        self._groups.setdefault(_REVIEWS, {}).setdefault("v1", [])
+
+    def has_group(self, group: str) -> bool:
+        """True if any version of the group is served."""
+        return group in self._groups
+
+    def has_version(self, group: str, version: str) -> bool:
+        """True if this version of the group is served."""
+        return version in self._groups.get(group, {})
+
+    def version(self) -> Json:
+        """``/version``."""
+        minor = self._version.minor
+        return {
+            "major": "1",
+            "minor": str(minor),
+            "emulationMajor": "1",
+            "emulationMinor": str(minor),
+            "minCompatibilityMajor": "1",
+            "minCompatibilityMinor": str(minor - _COMPATIBILITY),
+            "gitVersion": f"v1.{minor}.0",
+            "gitCommit": "0" * 40,
+            "gitTreeState": "clean",
+            "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": "go0",
+            "compiler": "gc",
+            "platform": "linux/amd64",
+        }
+
+    def api_versions(self) -> Json:
+        """``/api``."""
+        return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+
+    def groups(self) -> Json:
+        """``/apis``."""
+        groups = [self._group(name) for name in self._groups if name]
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+    def group(self, name: str) -> Json:
+        """``/apis/<group>``."""
+        return {"kind": "APIGroup", "apiVersion": "v1", **self._group(name)}
+
+    def _group(self, name: str) -> Json:
+        versions = [
+            {"groupVersion": f"{name}/{version}", "version": version}
+            for version in self._groups[name]
+        ]
+        return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+
+    def resources(self, group: str, version: str) -> Json:
+        """``/api/v1`` and ``/apis/<group>/<version>``."""
+        listed: list[Json] = []
+        for kind in self._groups[group][version]:
+            resource = kind.resource
+            entry: Json = {
+                "name": resource.plural,
+                "singularName": kind.singular,
+                "namespaced": resource.namespaced,
+                "kind": resource.kind,
+                "verbs": list(kind.verbs),
+                "storageVersionHash": _storage_hash(kind),
+            }
+            if kind.short_names:
+                entry["shortNames"] = list(kind.short_names)
+            if kind.categories:
+                entry["categories"] = list(kind.categories)
+            listed.append(entry)
+            for name in kind.subresources:
+                listed.append(
+                    {
+                        "name": f"{resource.plural}/{name}",
+                        "singularName": "",
+                        "namespaced": resource.namespaced,
+                        "kind": "Binding" if name == "binding" else resource.kind,
+                        "verbs": _SUBRESOURCE_VERBS[name],
+                    }
+                )
+        out: Json = {"kind": "APIResourceList", "groupVersion": version, "resources": listed}
+        if group:
+            out["apiVersion"] = "v1"
+            out["groupVersion"] = f"{group}/{version}"
+        return out
+
+    def aggregated(self, *, core: bool) -> Json:
+        """``/api`` or ``/apis`` in the aggregated form."""
+        items = []
+        for name, versions in self._groups.items():
+            if bool(name) is core:
+                continue
+            entries = [
+                {
+                    "version": version,
+                    "freshness": "Current",
+                    "resources": [_aggregated_resource(kind) for kind in kinds],
+                }
+                for version, kinds in versions.items()
+            ]
+            items.append({"metadata": {"name": name} if name else {}, "versions": entries})
+        return {**_AGGREGATED, "metadata": {}, "items": items}
+
+
+def _aggregated_resource(kind: Kind) -> Json:
+    resource = kind.resource
+    names = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    out: Json = {
+        "resource": resource.plural,
+        "responseKind": names,
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": kind.singular,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        out["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        out["categories"] = list(kind.categories)
+    if kind.subresources:
+        out["subresources"] = [
+            {
+                "subresource": name,
+                "responseKind": {**names, "kind": "Binding"} if name == "binding" else names,
+                "verbs": _SUBRESOURCE_VERBS[name],
+            }
+            for name in kind.subresources
+        ]
+    return out
+
+
+def _storage_hash(kind: Kind) -> str:
+    resource = kind.resource
+    group = "" if kind.stored else resource.group
+    text = f"{group}/{resource.version}/{resource.kind}"
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()

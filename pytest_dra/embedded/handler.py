@@ -1,0 +1,303 @@
+"""From an HTTP request to an answer: identity, route, verb, recording."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import time
+from typing import Final
+
+import yaml
+from aiohttp import web
+
+from pytest_dra.embedded import access
+from pytest_dra.embedded import negotiation
+from pytest_dra.embedded import routing
+from pytest_dra.embedded.access import Attempt
+from pytest_dra.embedded.access import Authorizer
+from pytest_dra.embedded.access import Tokens
+from pytest_dra.embedded.access import User
+from pytest_dra.embedded.discovery import AGGREGATED_TYPE
+from pytest_dra.embedded.discovery import Discovery
+from pytest_dra.embedded.errors import ApiError
+from pytest_dra.embedded.errors import PlainNotFound
+from pytest_dra.embedded.negotiation import JSON
+from pytest_dra.embedded.negotiation import YAML
+from pytest_dra.embedded.operations import Call
+from pytest_dra.embedded.operations import Operations
+from pytest_dra.embedded.operations import Reply
+from pytest_dra.embedded.reviews import review
+from pytest_dra.embedded.routing import Route
+from pytest_dra.embedded.store import encode
+from pytest_dra.embedded.watch import Watch
+from pytest_dra.spec import Json
+from pytest_dra.timeline import ApiRequest
+from pytest_dra.timeline import Timeline
+
+_LOG: Final = logging.getLogger(__name__)
+
+_HEALTH: Final = ("/healthz", "/livez", "/readyz")
+
+_TEXT: Final = "text/plain"
+
+_AGENT_MAX: Final = 512
+"""Characters of a User-Agent that are recorded."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Record:
+    """What becomes an :class:`ApiRequest`, filled in as the request goes on."""
+
+    identity: str = ""
+    verb: str = ""
+    route: Route = dataclasses.field(default_factory=Route)
+    body: Json | None = None
+    answer: Json | None = None
+
+
+class Handler:
+    """Answers every request of one server."""
+
+    def __init__(
+        self,
+        *,
+        operations: Operations,
+        discovery: Discovery,
+        tokens: Tokens,
+        authorize: Authorizer,
+        timeline: Timeline,
+    ) -> None:
+        self._operations = operations
+        self._discovery = discovery
+        self._tokens = tokens
+        self._authorize = authorize
+        self._timeline = timeline
+        self._watches: set[asyncio.Task[object]] = set()
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Handle one request; never raises but for a client that went away."""
+        began = time.perf_counter()
+        record = _Record()
+        try:
+            reply = await self._reply(request, record)
+        except ApiError as error:
+            reply = _failure(error)
+        except PlainNotFound:
+            reply = Reply(404, None, b"404 page not found\n", media=_TEXT)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            _LOG.exception("%s %s", request.method, request.path)
+            reply = _failure(ApiError(500, "InternalError", f"Internal error occurred: {error!r}"))
+        record.answer = reply.answer
+        self._record(request, record, reply.code, time.perf_counter() - began)
+        if reply.watch is not None:
+            return await self._stream(request, reply.watch)
+        return _respond(reply)
+
+    async def _reply(self, request: web.BaseRequest, record: _Record) -> Reply:
+        path = request.path
+        record.route = Route(name=path)
+        record.verb = request.method.lower()
+        user = self._tokens.user(request.headers.get("Authorization"))
+        record.identity = user.name
+        parts = routing.split(path)
+        route = routing.resource_path(parts)
+        if route is None:
+            return self._other(request, path, parts, user)
+        record.route = route
+        if not self._discovery.has_group(route.group):
+            self._allow(Attempt(user=user, verb=record.verb, path=path))
+            raise PlainNotFound
+        watching = request.method == "GET" and _wants_watch(request, route)
+        self._authorize_route(record, user, request.method, watching=watching)
+        if not self._discovery.has_version(route.group, route.version):
+            return self._unserved()
+        if route.group == "authorization.k8s.io":
+            return review(self._authorize, user, route, await _body(request), request)
+        route = record.route = routing.find(route, self._operations.kinds)
+        verb = record.verb = routing.verb(route, request.method, watch=watching)
+        media = negotiation.accept(request.headers.get("Accept", ""))
+        call = Call(
+            route=route,
+            verb=verb,
+            query=request.query,
+            media=media,
+            content_type=request.headers.get("Content-Type", ""),
+            body=await _body(request) if request.body_exists else b"",
+            user_agent=request.headers.get("User-Agent", ""),
+        )
+        try:
+            reply = await self._operations.perform(call)
+        finally:
+            record.body = call.sent
+        return _in_yaml(reply) if media.type == YAML and reply.watch is None else reply
+
+    @staticmethod
+    def _unserved() -> Reply:
+        raise ApiError(
+            404, "NotFound", "the server could not find the requested resource", details={}
+        )
+
+    def _authorize_route(self, record: _Record, user: User, method: str, *, watching: bool) -> None:
+        route = record.route
+        try:
+            verb = routing.verb(_bare(route), method, watch=watching)
+        except (ApiError, KeyError):
+            verb = method.lower()
+        record.verb = verb
+        self._allow(
+            Attempt(
+                user=user,
+                verb=verb,
+                group=route.group,
+                resource=route.plural,
+                subresource=route.subresource,
+                namespace=route.namespace or "",
+                name=route.name,
+            )
+        )
+
+    def _allow(self, attempt: Attempt) -> None:
+        if not self._authorize(attempt):
+            raise access.refused(attempt)
+
+    def _other(self, request: web.BaseRequest, path: str, parts: list[str], user: User) -> Reply:
+        if path.startswith(access.OPEN_PATHS):
+            if path.split("/")[1] == "version":
+                return _json(self._discovery.version())
+            if path.startswith(_HEALTH):
+                return Reply(200, None, b"ok", media=_TEXT)
+        discovery = parts[0] in ("api", "apis") and user is not access.ANONYMOUS
+        if not discovery:
+            self._allow(Attempt(user=user, verb=request.method.lower(), path=path))
+        if request.method != "GET":
+            raise PlainNotFound
+        if parts[0] not in ("api", "apis"):
+            raise PlainNotFound
+        return self._discover(request, parts)
+
+    def _discover(self, request: web.BaseRequest, parts: list[str]) -> Reply:
+        media = negotiation.accept(request.headers.get("Accept", ""))
+        found = self._discovery
+        core = parts[0] == "api"
+        if len(parts) == 1:
+            if media.discovery:
+                return _json(found.aggregated(core=core), media=AGGREGATED_TYPE)
+            return _json(found.api_versions() if core else found.groups())
+        group = "" if core else parts[1]
+        if not found.has_group(group):
+            raise PlainNotFound
+        if not core and len(parts) == 2:
+            return _json(found.group(group))
+        version = parts[1] if core else parts[2]
+        if not found.has_version(group, version):
+            return self._unserved()
+        return _json(found.resources(group, version))
+
+    def _record(
+        self, request: web.BaseRequest, record: _Record, code: int, duration_s: float
+    ) -> None:
+        route = record.route
+        self._timeline.add(
+            ApiRequest(
+                identity=record.identity,
+                verb=record.verb,
+                group=route.group,
+                version=route.version,
+                resource=route.plural,
+                namespace=route.namespace or "",
+                name=route.name,
+                subresource=route.subresource,
+                query=request.query_string,
+                user_agent=request.headers.get("User-Agent", "")[:_AGENT_MAX],
+                body=record.body,
+                code=code,
+                answer=record.answer,
+                duration_s=duration_s,
+            )
+        )
+
+    async def _stream(self, request: web.BaseRequest, watch: Watch) -> web.StreamResponse:
+        response = web.StreamResponse(
+            headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"}
+        )
+        task = asyncio.current_task()
+        if task is not None:
+            self._watches.add(task)
+        try:
+            await response.prepare(request)
+            async for block in watch.frames():
+                await response.write(block)
+            await response.write_eof()
+        except ConnectionError:
+            _LOG.debug("a watcher went away")
+        finally:
+            watch.close()
+            if task is not None:
+                self._watches.discard(task)
+        return response
+
+    def cancel_watches(self) -> None:
+        """End every open watch at once."""
+        for task in tuple(self._watches):
+            task.cancel()
+
+
+def _bare(route: Route) -> Route:
+    return dataclasses.replace(route, kind=None)
+
+
+def _wants_watch(request: web.BaseRequest, route: Route) -> bool:
+    if route.watch:
+        return True
+    value = request.query.get("watch")
+    return value is not None and value.lower() not in ("0", "false")
+
+
+async def _body(request: web.BaseRequest) -> bytes:
+    length = request.content_length or 0
+    if length <= negotiation.BODY_MAX:
+        parts: list[bytes] = []
+        size = 0
+        async for part in request.content.iter_any():
+            size += len(part)
+            if size > negotiation.BODY_MAX:
+                break
+            parts.append(part)
+        else:
+            return b"".join(parts)
+    raise ApiError(
+        413,
+        "RequestEntityTooLarge",
+        f"Request entity too large: limit is {negotiation.BODY_MAX}",
+    )
+
+
+def _json(answer: Json, *, media: str = JSON) -> Reply:
+    return Reply(200, answer, encode(answer), media=media)
+
+
+def _failure(error: ApiError) -> Reply:
+    status = error.status()
+    return Reply(error.code, status, encode(status), retry_after_s=error.retry_after_s)
+
+
+def _in_yaml(reply: Reply) -> Reply:
+    if reply.answer is None:
+        return reply
+    text = yaml.safe_dump(reply.answer, sort_keys=False, allow_unicode=True)
+    return dataclasses.replace(reply, body=text.encode(), media=YAML)
+
+
+def _respond(reply: Reply) -> web.Response:
+    # text answers are labelled with a charset, as the real server does it
+    media = f"{reply.media}; charset=utf-8" if reply.media == _TEXT else reply.media
+    response = web.Response(status=reply.code, body=reply.body, headers={"Content-Type": media})
+    if reply.retry_after_s is not None:
+        response.headers["Retry-After"] = str(reply.retry_after_s)
+    for text in reply.warnings:
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        response.headers.add("Warning", f'299 - "{quoted}"')
+    return response

@@ -1,0 +1,284 @@
+"""The registry: which kinds the server has, and what distinguishes each of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+from typing import Final
+
+from pytest_dra.api import resources
+from pytest_dra.api.resources import Resource
+from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.embedded import core
+from pytest_dra.embedded import events
+from pytest_dra.embedded.claims import ResourceClaims
+from pytest_dra.embedded.claims import ResourceClaimTemplates
+from pytest_dra.embedded.classes import DeviceClasses
+from pytest_dra.embedded.selectors import FieldReader
+from pytest_dra.embedded.selectors import at
+from pytest_dra.embedded.slices import ResourceSlices
+from pytest_dra.embedded.store import Snapshot
+from pytest_dra.embedded.store import encode
+from pytest_dra.embedded.strategy import Strategy
+from pytest_dra.spec import Json
+
+ALL_VERBS: Final = (
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+)
+"""What most collections allow, in the order in which discovery shows it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One served kind.
+
+    ``type`` names its shape in the table, ``stored`` the shape that is kept (another one for a
+    second view of the same objects, then ``view`` and ``unview`` convert). ``fields`` are the
+    field labels of its selectors; ``deletes_to_object``: DELETE answers the object, not a Status.
+    """
+
+    resource: Resource
+    type: str
+    strategy: Strategy
+    fields: Mapping[str, FieldReader]
+    stored: str = ""
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    subresources: tuple[str, ...] = ()
+    deletes_to_object: bool = True
+    view: Callable[[Json], Json] | None = None
+    unview: Callable[[Json], Json] | None = None
+    head: bytes = b""
+
+    @property
+    def storage(self) -> str:
+        """The bucket of the store that holds its objects."""
+        return self.stored or self.type
+
+    def shown(self, snapshot: Snapshot) -> Json:
+        """The object as a client sees it, with kind and apiVersion."""
+        body = self.view(snapshot.object) if self.view else snapshot.object
+        return {"kind": self.resource.kind, "apiVersion": self.resource.api_version, **body}
+
+    def item_bytes(self, snapshot: Snapshot) -> bytes:
+        """The object in JSON as an item of a list."""
+        return encode(self.view(snapshot.object)) if self.view else snapshot.bytes
+
+    def bytes(self, snapshot: Snapshot) -> bytes:
+        """The object in JSON with kind and apiVersion."""
+        return self.head + self.item_bytes(snapshot)[1:]
+
+    def wrap(self, obj: Json) -> Json:
+        """A stored form that is no snapshot (a dry run) as a client sees it."""
+        body = self.view(obj) if self.view else obj
+        return {"kind": self.resource.kind, "apiVersion": self.resource.api_version, **body}
+
+
+_NAMED: Final[Mapping[str, FieldReader]] = MappingProxyType({"metadata.name": at("metadata.name")})
+_PLACED: Final[Mapping[str, FieldReader]] = MappingProxyType(
+    {**_NAMED, "metadata.namespace": at("metadata.namespace")}
+)
+
+
+def _paths(base: Mapping[str, FieldReader], *paths: str) -> Mapping[str, FieldReader]:
+    return MappingProxyType({**base, **{path: at(path) for path in paths}})
+
+
+def _flag(path: str) -> FieldReader:
+    read = at(path)
+    return lambda obj: read(obj) or "false"
+
+
+_SLICE_FIELDS: Final = _paths(_NAMED, "spec.nodeName", "spec.driver")
+
+_POD_FIELDS: Final = MappingProxyType(
+    {
+        **_paths(
+            _PLACED,
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        ),
+        "spec.hostNetwork": _flag("spec.hostNetwork"),
+    }
+)
+
+_EVENT_PARTS: Final = (
+    "kind",
+    "namespace",
+    "name",
+    "uid",
+    "apiVersion",
+    "resourceVersion",
+    "fieldPath",
+)
+
+
+def _event_fields(about: str, *more: tuple[str, str]) -> Mapping[str, FieldReader]:
+    labels = {f"{about}.{part}": at(f"involvedObject.{part}") for part in _EVENT_PARTS}
+    return MappingProxyType(
+        {
+            **_PLACED,
+            **labels,
+            "reason": at("reason"),
+            "type": at("type"),
+            **{label: at(path) for label, path in more},
+        }
+    )
+
+
+def _dra_kinds(version: KubernetesVersion) -> list[dict[str, Any]]:
+    newest = _paths(_SLICE_FIELDS, "spec.pool.name")
+    return [
+        {
+            "resource": resources.DEVICE_CLASSES,
+            "type": "resource.DeviceClass",
+            "strategy": DeviceClasses("resource.DeviceClass"),
+            "fields": _PLACED,
+        },
+        {
+            "resource": resources.RESOURCE_CLAIMS,
+            "type": "resource.ResourceClaim",
+            "strategy": ResourceClaims("resource.ResourceClaim"),
+            "fields": _PLACED,
+            "subresources": ("status",),
+        },
+        {
+            "resource": resources.RESOURCE_CLAIM_TEMPLATES,
+            "type": "resource.ResourceClaimTemplate",
+            "strategy": ResourceClaimTemplates("resource.ResourceClaimTemplate"),
+            "fields": _PLACED,
+        },
+        {
+            "resource": resources.RESOURCE_SLICES,
+            "type": "resource.ResourceSlice",
+            "strategy": ResourceSlices("resource.ResourceSlice"),
+            "fields": newest if version.minor >= _POOL_SELECTOR_SINCE else _SLICE_FIELDS,
+        },
+    ]
+
+
+_POOL_SELECTOR_SINCE: Final = 37
+"""``spec.pool.name`` became a field label in 1.37."""
+
+
+def _core_kinds() -> list[dict[str, Any]]:
+    plain = {
+        resources.SERVICE_ACCOUNTS: ("core.ServiceAccount", Strategy, ("sa",), True),
+        resources.CONFIG_MAPS: ("core.ConfigMap", core.ConfigMaps, ("cm",), False),
+    }
+    kinds: list[dict[str, Any]] = [
+        {
+            "resource": resource,
+            "type": name,
+            "strategy": strategy(name),
+            "fields": _PLACED,
+            "short_names": short,
+            "deletes_to_object": to_object,
+        }
+        for resource, (name, strategy, short, to_object) in plain.items()
+    ]
+    kinds += [
+        {
+            "resource": resources.NAMESPACES,
+            "type": "core.Namespace",
+            "strategy": core.Namespaces("core.Namespace"),
+            "fields": _paths(_NAMED, "status.phase"),
+            "short_names": ("ns",),
+            "subresources": ("status",),
+            "verbs": tuple(verb for verb in ALL_VERBS if verb != "deletecollection"),
+        },
+        {
+            "resource": resources.NODES,
+            "type": "core.Node",
+            "strategy": core.Nodes("core.Node"),
+            "fields": MappingProxyType(
+                {**_NAMED, "spec.unschedulable": _flag("spec.unschedulable")}
+            ),
+            "short_names": ("no",),
+            "subresources": ("status",),
+            "deletes_to_object": False,
+        },
+        {
+            "resource": resources.PODS,
+            "type": "core.Pod",
+            "strategy": core.Pods("core.Pod"),
+            "fields": _POD_FIELDS,
+            "short_names": ("po",),
+            "categories": ("all",),
+            "subresources": ("binding", "status"),
+        },
+        {
+            "resource": resources.SECRETS,
+            "type": "core.Secret",
+            "strategy": core.Secrets("core.Secret"),
+            "fields": _paths(_PLACED, "type"),
+            "deletes_to_object": False,
+        },
+    ]
+    return kinds
+
+
+def _event_kinds() -> list[dict[str, Any]]:
+    return [
+        {
+            "resource": resources.EVENTS,
+            "type": "core.Event",
+            "strategy": events.CoreEvents("core.Event"),
+            "fields": _event_fields(
+                "involvedObject",
+                ("source", "source.component"),
+                ("reportingComponent", "reportingComponent"),
+            ),
+            "short_names": ("ev",),
+            "deletes_to_object": False,
+        },
+        {
+            "resource": resources.EVENTS_K8S_IO,
+            "type": "events.Event",
+            "stored": "core.Event",
+            "strategy": events.NewEvents("events.Event"),
+            "fields": _event_fields("regarding", ("reportingController", "reportingComponent")),
+            "short_names": ("ev",),
+            "deletes_to_object": False,
+            "view": events.to_new,
+            "unview": events.to_core,
+        },
+        {
+            "resource": resources.LEASES,
+            "type": "coordination.Lease",
+            "strategy": core.Leases("coordination.Lease"),
+            "fields": _PLACED,
+            "deletes_to_object": False,
+        },
+    ]
+
+
+def registry(version: KubernetesVersion) -> dict[tuple[str, str, str], Kind]:
+    """All kinds of a server of this version by (group, version, plural)."""
+    found: dict[tuple[str, str, str], Kind] = {}
+    served = set(version.served)
+    for entry in [*_dra_kinds(version), *_core_kinds(), *_event_kinds()]:
+        resource: Resource = entry["resource"]
+        if resource.group == resources.RESOURCE_GROUP and resource not in served:
+            continue
+        head = encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
+        kind = Kind(singular=resource.kind.lower(), head=head, **entry)
+        found[resource.group, resource.version, resource.plural] = kind
+    return found

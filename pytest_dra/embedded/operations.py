@@ -1,0 +1,248 @@
+"""The verbs: each takes a routed call to the store and makes the reply."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.embedded import deletes
+from pytest_dra.embedded import errors
+from pytest_dra.embedded import negotiation
+from pytest_dra.embedded import options
+from pytest_dra.embedded import reads
+from pytest_dra.embedded import shapes
+from pytest_dra.embedded import typed
+from pytest_dra.embedded import writes
+from pytest_dra.embedded.binding import bind
+from pytest_dra.embedded.errors import bad_request
+from pytest_dra.embedded.kinds import Kind
+from pytest_dra.embedded.negotiation import Media
+from pytest_dra.embedded.options import DeleteOptions
+from pytest_dra.embedded.options import ListOptions
+from pytest_dra.embedded.options import Query
+from pytest_dra.embedded.routing import Route
+from pytest_dra.embedded.store import Snapshot
+from pytest_dra.embedded.store import Store
+from pytest_dra.embedded.store import encode
+from pytest_dra.embedded.strategy import Context
+from pytest_dra.embedded.watch import Watch
+from pytest_dra.embedded.writes import Target
+from pytest_dra.embedded.writes import Written
+from pytest_dra.spec import Json
+
+_WARNINGS_MAX: Final = 20
+"""Warning headers of one answer."""
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Call:
+    """A routed request. ``sent`` is set once the body is decoded."""
+
+    route: Route
+    verb: str
+    query: Query
+    media: Media
+    content_type: str
+    body: bytes
+    user_agent: str
+    sent: Json | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind that was found for the route."""
+        if self.route.kind is None:
+            raise errors.unknown_resource()
+        return self.route.kind
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer: ``body`` as it is sent, ``answer`` the same as an object; or a watch to stream."""
+
+    code: int
+    answer: Json | None
+    body: bytes
+    media: str = negotiation.JSON
+    warnings: tuple[str, ...] = ()
+    retry_after_s: int | None = None
+    watch: Watch | None = None
+
+
+class Operations:
+    """All verbs on all kinds of one server."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        kinds: Mapping[tuple[str, str, str], Kind],
+        version: KubernetesVersion,
+    ) -> None:
+        self.kinds = kinds
+        self._store = store
+        self._version = version
+        self._verbs = {
+            "get": self._get,
+            "list": self._list,
+            "watch": self._watch,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
+        }
+
+    async def perform(self, call: Call) -> Reply:
+        """Carry out one call.
+
+        Raises:
+            ApiError: the request fails.
+        """
+        return await self._verbs[call.verb](call)
+
+    def _target(self, call: Call) -> Target:
+        route = call.route
+        namespace = route.namespace or ""
+        # a namespace is governed by its own labels
+        place = route.name if route.plural == "namespaces" else namespace
+        context = Context(
+            version=self._version,
+            store=self._store,
+            namespace=place,
+            verb=call.verb,
+            subresource=route.subresource,
+        )
+        return Target(call.kind, namespace, route.name, context)
+
+    async def _get(self, call: Call) -> Reply:
+        kind, route = call.kind, call.route
+        version = call.query.get("resourceVersion", "")
+        rv = options.version_number(version, watch=True) if version else 0
+        if rv > self._store.version:
+            failure = await reads.catch_up(self._store, rv)
+            if failure:
+                raise failure
+        found = self._store.get(kind.storage, route.namespace or "", route.name)
+        if found is None:
+            raise errors.not_found(kind.resource, route.name)
+        return self._shown(call, found)
+
+    def _shown(self, call: Call, found: Snapshot, code: int = 200) -> Reply:
+        shape = shapes.shape(call.kind, call.media.shape, call.query.get("includeObject", ""))
+        if call.media.shape:
+            answer = shape.one(found)
+            return Reply(code, answer, encode(answer))
+        return Reply(code, call.kind.shown(found), call.kind.bytes(found))
+
+    async def _list(self, call: Call) -> Reply:
+        kind = call.kind
+        wanted = options.list_options(call.query, watch=False)
+        shape = shapes.shape(kind, call.media.shape, call.query.get("includeObject", ""))
+        found, meta = await reads.find(self._store, kind, call.route.namespace, wanted)
+        answer, body = shape.many(found, meta)
+        return Reply(200, answer, body)
+
+    async def _watch(self, call: Call) -> Reply:
+        wanted = options.list_options(call.query, watch=True)
+        if call.route.name:
+            name = f"metadata.name={call.route.name}"
+            fields = f"{wanted.field_selector},{name}" if wanted.field_selector else name
+            wanted = dataclasses.replace(wanted, field_selector=fields)
+        shape = shapes.shape(call.kind, call.media.shape, call.query.get("includeObject", ""))
+        watch = Watch(self._store, call.kind, call.route.namespace, wanted, shape)
+        return Reply(200, None, b"", watch=watch)
+
+    def _receive(self, call: Call, chosen: options.WriteOptions, warnings: list[str]) -> Json:
+        kind = call.kind
+        received = negotiation.read_object(
+            call.body, call.content_type, kind.type, (kind.resource.api_version,)
+        )
+        call.sent = received.sent
+        return writes.incoming(self._target(call), received, chosen, warnings)
+
+    async def _create(self, call: Call) -> Reply:
+        if call.route.subresource:
+            return self._bind(call)
+        chosen = options.write_options(call.query, "CreateOptions")
+        warnings: list[str] = []
+        obj = self._receive(call, chosen, warnings)
+        written = writes.create(self._store, self._target(call), obj, chosen)
+        return self._wrote(call, written, warnings)
+
+    def _bind(self, call: Call) -> Reply:
+        received = negotiation.read_object(call.body, call.content_type, "core.Binding", ("v1",))
+        call.sent = received.sent
+        chosen = options.write_options(call.query, "CreateOptions")
+        answer = bind(self._store, call.kind, call.route, received.sent, dry_run=chosen.dry_run)
+        return Reply(201, answer, encode(answer))
+
+    async def _update(self, call: Call) -> Reply:
+        chosen = options.write_options(call.query, "UpdateOptions")
+        warnings: list[str] = []
+        obj = self._receive(call, chosen, warnings)
+        written = writes.update(self._store, self._target(call), obj, chosen)
+        return self._wrote(call, written, warnings)
+
+    async def _patch(self, call: Call) -> Reply:
+        media = negotiation.content_type(call.content_type)
+        if media not in writes.PATCH_TYPES:
+            raise negotiation.unsupported(call.content_type, patch=True)
+        chosen = options.write_options(call.query, "PatchOptions")
+        decoded = (
+            negotiation.read_yaml(call.body)
+            if media == writes.APPLY
+            else negotiation.load_json(call.body)
+        )
+        call.sent = decoded if isinstance(decoded, dict) else {"operations": decoded}
+        written = writes.patch(self._store, self._target(call), call.body, media, chosen)
+        return self._wrote(call, written, [])
+
+    def _wrote(self, call: Call, written: Written, warnings: list[str]) -> Reply:
+        texts = tuple([*warnings, *written.warnings][:_WARNINGS_MAX])
+        if written.snapshot is not None and not call.media.shape:
+            kind = call.kind
+            return Reply(
+                written.code,
+                kind.shown(written.snapshot),
+                kind.bytes(written.snapshot),
+                warnings=texts,
+            )
+        answer = call.kind.wrap(written.obj)
+        return Reply(written.code, answer, encode(answer), warnings=texts)
+
+    async def _delete(self, call: Call) -> Reply:
+        kind, route = call.kind, call.route
+        wanted = self._delete_options(call)
+        done = deletes.delete(self._store, kind, route.namespace or "", route.name, wanted)
+        if kind.deletes_to_object or done.marked:
+            return self._shown(call, done.state)
+        answer = deletes.status_of(kind, done.state)
+        return Reply(200, answer, encode(answer))
+
+    def _delete_options(self, call: Call) -> DeleteOptions:
+        if not call.body:
+            return options.delete_options(call.query, None)
+        received = negotiation.read_object(call.body, call.content_type, "meta.DeleteOptions", ())
+        call.sent = received.sent
+        if received.sent.get("kind", "") not in ("", "DeleteOptions"):
+            raise bad_request(
+                f"decoded object cannot be converted to DeleteOptions: {received.sent['kind']!r:.80}"
+            )
+        body = negotiation.to_typed(received.sent, "meta.DeleteOptions", typed.Notes())
+        return options.delete_options(call.query, body)
+
+    async def _delete_collection(self, call: Call) -> Reply:
+        kind = call.kind
+        listed: ListOptions = options.list_options(call.query, watch=False)
+        wanted = self._delete_options(call)
+        found, meta = await reads.find(self._store, kind, call.route.namespace, listed)
+        meta.pop("continue", None)
+        meta.pop("remainingItemCount", None)
+        for item in found:
+            present = self._store.get(kind.storage, item.namespace, item.name)
+            if present is not None:
+                deletes.delete_state(self._store, kind, present, wanted)
+        answer, body = shapes.Plain(kind).many(found, meta)
+        return Reply(200, answer, body)

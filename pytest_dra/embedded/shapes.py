@@ -1,0 +1,215 @@
+"""The forms in which objects are answered: as they are, as a Table, or as metadata only."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
+from typing import Final
+from typing import Protocol
+
+from pytest_dra.embedded.errors import bad_request
+from pytest_dra.embedded.kinds import Kind
+from pytest_dra.embedded.store import Snapshot
+from pytest_dra.embedded.store import encode
+from pytest_dra.spec import Json
+
+_META_VERSION: Final = "meta.k8s.io/v1"
+
+
+class Shape(Protocol):
+    """Turns snapshots into answers; ``None`` as answer object means: decode the bytes if asked."""
+
+    def one(self, snapshot: Snapshot) -> Json:
+        """One object."""
+
+    def bytes(self, snapshot: Snapshot) -> bytes:
+        """One object, encoded."""
+
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+        """A list and its encoding."""
+
+
+class Plain:
+    """Objects as they are."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+
+    def one(self, snapshot: Snapshot) -> Json:
+        """The object itself."""
+        return self._kind.shown(snapshot)
+
+    def bytes(self, snapshot: Snapshot) -> bytes:
+        """The object, encoded once per state."""
+        return self._kind.bytes(snapshot)
+
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+        """A list, joined from what is already encoded."""
+        resource, view = self._kind.resource, self._kind.view
+        head = {
+            "kind": f"{resource.kind}List",
+            "apiVersion": resource.api_version,
+            "metadata": meta,
+        }
+        items = [view(found.object) if view else found.object for found in snapshots]
+        joined = b",".join([self._kind.item_bytes(found) for found in snapshots])
+        return {**head, "items": items}, encode(head)[:-1] + b',"items":[' + joined + b"]}"
+
+
+class Metadata:
+    """Only the metadata of each object."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+
+    def one(self, snapshot: Snapshot) -> Json:
+        """PartialObjectMetadata."""
+        return {
+            "kind": "PartialObjectMetadata",
+            "apiVersion": _META_VERSION,
+            "metadata": snapshot.object["metadata"],
+        }
+
+    def bytes(self, snapshot: Snapshot) -> bytes:
+        """PartialObjectMetadata, encoded."""
+        return encode(self.one(snapshot))
+
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+        """PartialObjectMetadataList."""
+        answer = {
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": _META_VERSION,
+            "metadata": meta,
+            "items": [self.one(found) for found in snapshots],
+        }
+        return answer, encode(answer)
+
+
+Cells = Callable[[Json], list[Any]]
+
+
+class Table:
+    """Rows of cells for kubectl. ``include`` is None, Metadata or Object."""
+
+    def __init__(self, kind: Kind, include: str) -> None:
+        if include not in ("", "None", "Metadata", "Object"):
+            raise bad_request(
+                f'unrecognized includeObject value: "{include}", want None, Metadata or Object'
+            )
+        self._kind = kind
+        self._include = include or "Metadata"
+        self._columns, self._cells = _columns(kind)
+        self._titled = False
+
+    def _row(self, snapshot: Snapshot) -> Json:
+        row: Json = {"cells": self._cells(snapshot.object)}
+        if self._include == "Object":
+            row["object"] = self._kind.shown(snapshot)
+        elif self._include == "Metadata":
+            row["object"] = Metadata(self._kind).one(snapshot)
+        else:
+            row["object"] = None
+        return row
+
+    def _table(self, rows: list[Json], meta: Json, *, titled: bool) -> Json:
+        return {
+            "kind": "Table",
+            "apiVersion": _META_VERSION,
+            "metadata": meta,
+            "columnDefinitions": self._columns if titled else None,
+            "rows": rows,
+        }
+
+    def one(self, snapshot: Snapshot) -> Json:
+        """A table with one row; within a watch only the first one has column definitions."""
+        titled, self._titled = not self._titled, True
+        meta = {"resourceVersion": str(snapshot.rv)}
+        return self._table([self._row(snapshot)], meta, titled=titled)
+
+    def bytes(self, snapshot: Snapshot) -> bytes:
+        """The same, encoded."""
+        return encode(self.one(snapshot))
+
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+        """A table of all."""
+        answer = self._table([self._row(found) for found in snapshots], meta, titled=True)
+        return answer, encode(answer)
+
+
+def shape(kind: Kind, name: str, include: str) -> Shape:
+    """The shape that was negotiated.
+
+    Raises:
+        ApiError: 400, ``includeObject`` is unknown.
+    """
+    if name == "Table":
+        return Table(kind, include)
+    if name == "PartialObjectMetadata":
+        return Metadata(kind)
+    return Plain(kind)
+
+
+_AGE_STEPS: Final = ((86400 * 2, 86400, "d"), (7200, 3600, "h"), (120, 60, "m"), (0, 1, "s"))
+"""From which age on a unit is used: 119s, 2m, 119m, 2h, 47h, 2d."""
+
+
+def age(obj: Json) -> str:
+    """The Age cell: a text such as ``5m``."""
+    made = datetime.datetime.fromisoformat(
+        obj["metadata"]["creationTimestamp"].replace("Z", "+00:00")
+    )
+    seconds = max(0, int((datetime.datetime.now(datetime.timezone.utc) - made).total_seconds()))
+    for least, unit, letter in _AGE_STEPS:
+        if seconds >= least:
+            return f"{seconds // unit}{letter}"
+    return "0s"
+
+
+def _claim_state(obj: Json) -> str:
+    states = ["deleted"] if "deletionTimestamp" in obj["metadata"] else []
+    status = obj["status"]
+    if status.get("allocation") is not None:
+        states.append("allocated")
+        if status.get("reservedFor"):
+            states.append("reserved")
+    else:
+        states.append("pending")
+    return ",".join(states)
+
+
+def _columns(kind: Kind) -> tuple[list[Json], Cells]:
+    titles, cells = _SPECIAL.get(kind.resource.kind, (("Name", "Age"), _name_and_age))
+    return [
+        {
+            "name": title,
+            "type": "string",
+            "format": "name" if title == "Name" else "",
+            "description": f"{title} of the {kind.resource.kind}",
+            "priority": 0,
+        }
+        for title in titles
+    ], cells
+
+
+def _name_and_age(obj: Json) -> list[Any]:
+    return [obj["metadata"]["name"], age(obj)]
+
+
+_SPECIAL: Final[dict[str, tuple[tuple[str, ...], Cells]]] = {
+    "ResourceSlice": (
+        ("Name", "Node", "Driver", "Pool", "Age"),
+        lambda obj: [
+            obj["metadata"]["name"],
+            obj["spec"].get("nodeName", ""),
+            obj["spec"]["driver"],
+            obj["spec"]["pool"]["name"],
+            age(obj),
+        ],
+    ),
+    "ResourceClaim": (
+        ("Name", "State", "Age"),
+        lambda obj: [obj["metadata"]["name"], _claim_state(obj), age(obj)],
+    ),
+}

@@ -1,0 +1,175 @@
+"""The objects: immutable snapshots, one version counter for all kinds, and a history of changes."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import json
+import time
+from collections import deque
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Final
+
+from pytest_dra.spec import Json
+
+HISTORY: Final = 5000
+"""Changes kept per kind; a watch from further back gets 410, as on a server that compacted."""
+
+_VERSIONS_PER_SECOND: Final = 1000
+"""Versions start at the clock times this, so that a restarted server grows past its former self."""
+
+
+def encode(value: object) -> bytes:
+    """JSON as the server sends it: compact, UTF-8."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+class Snapshot:
+    """One state of one object. Whoever holds it may keep it: it never changes."""
+
+    __slots__ = ("_bytes", "name", "namespace", "object", "rv")
+
+    def __init__(self, obj: Json, rv: int) -> None:
+        self.object = obj
+        self.rv = rv
+        meta = obj["metadata"]
+        self.namespace: str = meta.get("namespace", "")
+        self.name: str = meta["name"]
+        self._bytes: bytes | None = None
+
+    @property
+    def bytes(self) -> bytes:
+        """The object in JSON without kind and apiVersion, as it stands in lists; encoded once."""
+        if self._bytes is None:
+            self._bytes = encode(self.object)
+        return self._bytes
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """One write. ``new`` is None for a deletion, ``old`` for a creation.
+
+    ``gone`` is what watchers see of a deleted object: its last state with the deletion's version.
+    """
+
+    rv: int
+    old: Snapshot | None
+    new: Snapshot | None
+    gone: Snapshot | None = None
+
+
+Key = tuple[str, str]
+"""Namespace ("" for cluster-scoped objects) and name."""
+
+
+@dataclasses.dataclass(slots=True)
+class Bucket:
+    """The objects of one stored kind. ``forgotten`` is the version of the youngest lost change."""
+
+    objects: dict[Key, Snapshot] = dataclasses.field(default_factory=dict)
+    history: deque[Change] = dataclasses.field(default_factory=deque)
+    forgotten: int = 0
+    listeners: list[Callable[[Change], None]] = dataclasses.field(default_factory=list)
+
+
+class Store:
+    """All objects. Used from the server's loop only; calls never wait.
+
+    Args:
+        history: changes kept per kind.
+    """
+
+    def __init__(self, *, history: int = HISTORY) -> None:
+        self._buckets: dict[str, Bucket] = {}
+        self._history = history
+        self.version = int(time.time() * _VERSIONS_PER_SECOND)
+        self._began = self.version
+
+    def bucket(self, kind: str) -> Bucket:
+        """The objects of a stored kind, named like ``resource.ResourceSlice``."""
+        found = self._buckets.get(kind)
+        if found is None:
+            found = self._buckets[kind] = Bucket(forgotten=0)
+        return found
+
+    def kinds(self) -> list[str]:
+        """The stored kinds that ever had an object or a watcher."""
+        return list(self._buckets)
+
+    def get(self, kind: str, namespace: str, name: str) -> Snapshot | None:
+        """The present state of an object, or None."""
+        return self.bucket(kind).objects.get((namespace, name))
+
+    def put(self, kind: str, obj: Json) -> Snapshot:
+        """Store a new state under the next version, which is written into ``obj``."""
+        bucket = self.bucket(kind)
+        self.version += 1
+        obj["metadata"]["resourceVersion"] = str(self.version)
+        new = Snapshot(obj, self.version)
+        key = (new.namespace, new.name)
+        old = bucket.objects.get(key)
+        bucket.objects[key] = new
+        self._record(bucket, Change(self.version, old, new))
+        return new
+
+    def remove(self, kind: str, key: Key) -> Snapshot:
+        """Delete an object; returns its last state with the version of the deletion.
+
+        Raises:
+            KeyError: there is no such object.
+        """
+        bucket = self.bucket(kind)
+        old = bucket.objects.pop(key)
+        self.version += 1
+        meta = {**old.object["metadata"], "resourceVersion": str(self.version)}
+        gone = Snapshot({**old.object, "metadata": meta}, self.version)
+        self._record(bucket, Change(self.version, old, None, gone))
+        return gone
+
+    def _record(self, bucket: Bucket, change: Change) -> None:
+        bucket.history.append(change)
+        while len(bucket.history) > self._history:
+            bucket.forgotten = bucket.history.popleft().rv
+        for listener in tuple(bucket.listeners):
+            listener(change)
+
+    def sorted(self, kind: str, namespace: str | None = None) -> list[Snapshot]:
+        """The objects of a kind by namespace and name; ``namespace`` None means all."""
+        objects = self.bucket(kind).objects
+        if namespace is None:
+            return [objects[key] for key in sorted(objects)]
+        return [objects[key] for key in sorted(objects) if key[0] == namespace]
+
+    def as_of(self, kind: str, rv: int, namespace: str | None = None) -> list[Snapshot] | None:
+        """The objects as they were at version ``rv``; None if the history does not reach back."""
+        bucket = self.bucket(kind)
+        if rv < bucket.forgotten:
+            return None
+        objects = dict(bucket.objects)
+        for change in reversed(bucket.history):
+            if change.rv <= rv:
+                break
+            state = change.new or change.old
+            if state is None:
+                continue
+            key = (state.namespace, state.name)
+            if change.old is None:
+                objects.pop(key, None)
+            else:
+                objects[key] = change.old
+        return [objects[key] for key in sorted(objects) if namespace is None or key[0] == namespace]
+
+    def since(self, kind: str, rv: int) -> list[Change] | None:
+        """The changes after version ``rv``; None if some of them are forgotten."""
+        bucket = self.bucket(kind)
+        if rv < bucket.forgotten:
+            return None
+        at = bisect.bisect_right([change.rv for change in bucket.history], rv)
+        return list(_tail(bucket.history, at))
+
+
+def _tail(history: deque[Change], at: int) -> Iterator[Change]:
+    for index, change in enumerate(history):
+        if index >= at:
+            yield change

@@ -1,0 +1,206 @@
+"""Reading an object as its type: strict about types, forgiving about unknown fields.
+
+The result is what a server would return for it: nulls and zero values are gone where they mean
+nothing, fields that are always shown are there, quantities and times are canonical. Only empty
+lists and maps stay until :func:`prune`, because validation tells ``[]`` from nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_dra.embedded import typetable
+from pytest_dra.embedded.scalars import READERS
+from pytest_dra.embedded.scalars import ZEROS
+from pytest_dra.embedded.scalars import ScalarError
+from pytest_dra.embedded.typetable import Field
+from pytest_dra.spec import Json
+
+_Path = tuple[Any, ...] | None
+"""Where in the object: (parent path, name or index)."""
+
+_Read = Callable[[Any, Any, "Notes"], Any]
+
+
+@dataclasses.dataclass(slots=True)
+class Notes:
+    """What was noticed while reading: ``unknown`` fields by path, and whether empties are left."""
+
+    unknown: list[str] = dataclasses.field(default_factory=list)
+    empties: bool = False
+
+
+class DecodeError(ValueError):
+    """The body does not have the shape of its kind."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Plan:
+    fields: Mapping[str, tuple[_Read, object, bool]]
+    """Per JSON name: how to read it, the value that is left out, and whether it is a collection."""
+    fill: tuple[tuple[str, Callable[[], Any]], ...]
+    """What is shown even when it was not sent."""
+
+
+_NOTHING = object()
+
+
+def read(kind: str, value: Any, notes: Notes) -> Json:
+    """Read ``value`` as the type ``kind`` of the table, for example ``resource.ResourceSlice``.
+
+    Raises:
+        DecodeError: a value has the wrong type.
+    """
+    return _read_message(_plan(kind), value, None, notes)
+
+
+def empty(kind: str) -> Json:
+    """An object of the type with nothing but the fields that are always shown."""
+    return {name: make() for name, make in _plan(kind).fill}
+
+
+def prune(kind: str, value: Json) -> Json:
+    """The object without empty lists and maps, as storage forgets them; a new one if any were."""
+    by_name = typetable.message(kind).by_name
+    out: Json = {}
+    for name, item in value.items():
+        field = by_name.get(name)
+        if field is None:
+            out[name] = item
+        elif field.container and not item:
+            if field.always:
+                out[name] = None
+        elif field.base != "message" or item is None:
+            out[name] = item
+        elif field.container == "list":
+            out[name] = [prune(field.message, part) for part in item]
+        elif field.container == "map":
+            out[name] = {key: prune(field.message, part) for key, part in item.items()}
+        else:
+            out[name] = prune(field.message, item)
+    return out
+
+
+@functools.lru_cache(maxsize=None)
+def _plan(kind: str) -> _Plan:
+    fields: dict[str, tuple[_Read, object, bool]] = {}
+    fill: list[tuple[str, Callable[[], Any]]] = []
+    for name, field in typetable.message(kind).by_name.items():
+        fields[name] = (_reader(field), _left_out(field), bool(field.container))
+        make = _always(field)
+        if make is not None:
+            fill.append((name, make))
+    return _Plan(fields, tuple(fill))
+
+
+def _left_out(field: Field) -> object:
+    if field.container or field.pointer or field.always or field.base == "message":
+        return _NOTHING
+    zero = ZEROS[field.base]
+    return _NOTHING if zero is None or field.base == "quantity" else zero
+
+
+def _always(field: Field) -> Callable[[], Any] | None:
+    if field.is_struct:
+        return None if field.omit_zero else functools.partial(empty, field.message)
+    if field.container or field.pointer:
+        return _none if field.always else None
+    if field.base == "quantity":
+        return functools.partial(str, "0")
+    if field.base in ("time", "microtime", "raw", "fields"):
+        return None if field.omit_zero else _none
+    if not field.always:
+        return None
+    zero = ZEROS[field.base]
+    return lambda: zero
+
+
+def _none() -> None:
+    return None
+
+
+def _reader(field: Field) -> _Read:
+    if field.base == "message":
+        item = _message_reader(field.message)
+    else:
+        item = _scalar_reader(field.base)
+    if field.container == "list":
+        return functools.partial(_read_list, item)
+    if field.container == "map":
+        return functools.partial(_read_map, item)
+    return item
+
+
+def _message_reader(kind: str) -> _Read:
+    plan: _Plan | None = None
+
+    def read_message(value: Any, at: _Path, notes: Notes) -> Json:
+        nonlocal plan
+        if plan is None:
+            plan = _plan(kind)
+        return _read_message(plan, value, at, notes)
+
+    return read_message
+
+
+def _scalar_reader(base: str) -> _Read:
+    convert, zero = READERS[base], ZEROS[base]
+
+    def read_scalar(value: Any, at: _Path, notes: Notes) -> Any:
+        if value is None:
+            return zero
+        try:
+            return convert(value)
+        except ScalarError as error:
+            raise DecodeError(f"{_text(at)}: {error}") from error
+
+    return read_scalar
+
+
+def _read_message(plan: _Plan, value: Any, at: _Path, notes: Notes) -> Json:
+    out: Json = {}
+    if value is not None:
+        if type(value) is not dict:
+            raise DecodeError(f"{_text(at)}: want an object")
+        fields = plan.fields
+        for name, item in value.items():
+            entry = fields.get(name)
+            if entry is None:
+                notes.unknown.append(_text((at, name)))
+                continue
+            if item is None:
+                continue
+            found = entry[0](item, (at, name), notes)
+            if found == entry[1]:
+                continue
+            if entry[2] and not found:
+                notes.empties = True
+            out[name] = found
+    for name, make in plan.fill:
+        if name not in out:
+            out[name] = make()
+    return out
+
+
+def _read_list(item: _Read, value: Any, at: _Path, notes: Notes) -> list[Any]:
+    if type(value) is not list:
+        raise DecodeError(f"{_text(at)}: want an array")
+    return [item(part, (at, index), notes) for index, part in enumerate(value)]
+
+
+def _read_map(item: _Read, value: Any, at: _Path, notes: Notes) -> Json:
+    if type(value) is not dict:
+        raise DecodeError(f"{_text(at)}: want an object")
+    return {key: item(part, (at, key), notes) for key, part in value.items()}
+
+
+def _text(at: _Path) -> str:
+    parts: list[str] = []
+    while at is not None:
+        at, name = at
+        parts.append(f"[{name}]" if isinstance(name, int) else f".{name}")
+    return "".join(reversed(parts)).lstrip(".") or "the body"
