@@ -103,6 +103,7 @@ class Driver:
                 raise LaunchError(f"driver {self.instance} runs already")
             ready = [self._prepare(component) for component in self.components]
             self._processes.clear()
+            self._expected.clear()
             try:
                 for one in ready:
                     self._spawn(one)
@@ -201,7 +202,7 @@ class Driver:
 
     def _note_expected(self) -> dict[str, Process]:
         running = {name: one for name, one in self._processes.items() if one.alive}
-        self._expected = set(running.values())
+        self._expected.update(running.values())
         return running
 
     def _kill_all(self) -> None:

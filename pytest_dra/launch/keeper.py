@@ -50,6 +50,8 @@ REAP_LIMIT_S = 10.0
 """Longest wait for killed processes at the end; only one in uninterruptible sleep takes long."""
 
 REAP_PAUSE_S = 0.01
+"""Between two looks at killed processes, which are gone within milliseconds."""
+
 TICK_S = 1.0
 """Longest sleep of the loop; everything wakes it, so this is only a bound."""
 
@@ -61,7 +63,7 @@ TAIL_PARTS = 4
 
 Message = dict[str, Any]
 
-_libc = ctypes.CDLL(None, use_errno=True)
+_libc = ctypes.CDLL(None)
 
 
 class Log:
@@ -151,11 +153,6 @@ def marked(pid: int, mark: bytes) -> bool:
         return False
 
 
-def kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGKILL)
-
-
 class Keeper:
     """The loop. Single-threaded, so that nothing happens between fork and exec by surprise."""
 
@@ -178,12 +175,16 @@ class Keeper:
         self._watch_signals()
         os.set_blocking(0, False)
         self.selector.register(0, selectors.EVENT_READ, self._read_commands)
-        self._watch_parent()
+        with contextlib.suppress(OSError):
+            parent = os.pidfd_open(self.parent)
+            self.selector.register(parent, selectors.EVENT_READ, lambda: None)
         try:
             while self.closing is None and not self.orphaned:
                 for key, _ in self.selector.select(TICK_S):
                     key.data()
                 self._reap()
+                # A forked child of pytest may hold our input open after the end of pytest itself.
+                self.orphaned = self.orphaned or os.getppid() != self.parent
         except Exception as error:
             # Our standard error leads nowhere; the parent shows this text.
             self._say({"event": "broken", "error": repr(error)})
@@ -200,18 +201,6 @@ class Keeper:
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         self.selector.register(reader, selectors.EVENT_READ, lambda: os.read(reader, CHUNK))
-
-    def _watch_parent(self) -> None:
-        # A forked child of pytest may hold our input open after the end of pytest itself.
-        if os.getppid() != self.parent:
-            self.orphaned = True
-            return
-        with contextlib.suppress(OSError):
-            descriptor = os.pidfd_open(self.parent)
-            self.selector.register(descriptor, selectors.EVENT_READ, self._lose_parent)
-
-    def _lose_parent(self) -> None:
-        self.orphaned = True
 
     def _read_commands(self) -> None:
         try:
@@ -303,21 +292,24 @@ class Keeper:
     def _kill(self, command: Message) -> Message:
         child = self.children[command["id"]]
         mark = f"{MARKER}={self._mark(child.number)}".encode()
+        alone = all(other.ended for other in self.children.values() if other is not child)
         deadline = time.monotonic() + REAP_LIMIT_S
         while time.monotonic() < deadline:
             self._reap()
             table = process_table()
             ours = descendants(os.getpid(), table)
             below = descendants(child.pid, table) if not child.ended else set()
+            # With no other process alive, even one that hid its origin can only be of this one.
             found = {
                 pid
                 for pid in ours
-                if pid in below or child.pid in (pid, *table[pid][1:]) or marked(pid, mark)
+                if alone or pid in below or child.pid in (pid, *table[pid][1:]) or marked(pid, mark)
             }
             if not found:
                 break
             for pid in found:
-                kill(pid)
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
             time.sleep(REAP_PAUSE_S)
         return {}
 
@@ -364,7 +356,8 @@ class Keeper:
         deadline = time.monotonic() + REAP_LIMIT_S
         while time.monotonic() < deadline and self._reap():
             for pid in descendants(os.getpid(), process_table()):
-                kill(pid)
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
             time.sleep(REAP_PAUSE_S)
         for path, identity in list(self.owned.items()):
             if remove(path, identity):
