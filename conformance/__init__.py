@@ -1,0 +1,1 @@
+"""The conformance cases, one module per area; they import ``pytest_dra`` only, never each other."""

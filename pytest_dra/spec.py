@@ -104,3 +104,15 @@ class Violation(AssertionError):
         if self.source:
             lines.append(f"  from: {self.source}")
         return "\n".join(lines)
+
+
+class NotApplicable(Exception):
+    """The case does not concern this driver; the text says why."""
+
+
+class UnsupportedEnvironment(Exception):
+    """This bench cannot judge the case for this driver; ``way_out`` names the option that could."""
+
+    def __init__(self, why: str, *, way_out: str) -> None:
+        self.way_out = way_out
+        super().__init__(why)

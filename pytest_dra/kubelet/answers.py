@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from pytest_dra.spec import Json
+from pytest_dra.wire.answers import ClaimAnswer
+from pytest_dra.wire.answers import ClaimRef
+from pytest_dra.wire.answers import GetInfoReply
+from pytest_dra.wire.answers import NodeReply
+from pytest_dra.wire.answers import PluginInfo
+from pytest_dra.wire.answers import PreparedDevice
+from pytest_dra.wire.answers import Reply
 
 RECORDED_TEXT_LIMIT = 4096
 """Characters of one string that the timeline keeps: far above every legal name and any error text
@@ -17,75 +23,15 @@ RECORDED_LIMIT = 1 << 20
 fit in."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimRef:
-    """A claim as the kubelet names it to a driver."""
-
-    namespace: str
-    uid: str
-    name: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginInfo:
-    """The answer to GetInfo, exactly as the driver gave it."""
-
-    type: str
-    name: str
-    endpoint: str
-    supported_versions: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """How one call ended.
-
-    ``code`` is the gRPC status name; bytes that are no message give ``INTERNAL``. ``serial`` is the
-    place of the call on the timeline.
-    """
-
-    code: str
-    details: str
-    duration_s: float
-    serial: int
-
-    @property
-    def ok(self) -> bool:
-        """True if the driver answered with status OK."""
-        return self.code == "OK"
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GetInfoReply(Reply):
-    """``info`` is None unless ``code`` is OK."""
-
-    info: PluginInfo | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedDevice:
-    """One device of a Prepare answer. ``share_id`` None: not set."""
-
-    request_names: tuple[str, ...]
-    pool_name: str
-    device_name: str
-    cdi_device_ids: tuple[str, ...]
-    share_id: str | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimAnswer:
-    """What was answered for one claim. ``error`` empty: success. Unprepare has no devices."""
-
-    error: str
-    devices: tuple[PreparedDevice, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class NodeReply(Reply):
-    """The answer to Prepare or Unprepare: ``claims`` by claim uid, empty unless OK."""
-
-    claims: Mapping[str, ClaimAnswer]
+__all__ = [
+    "ClaimAnswer",
+    "ClaimRef",
+    "GetInfoReply",
+    "NodeReply",
+    "PluginInfo",
+    "PreparedDevice",
+    "Reply",
+]
 
 
 def plugin_info(message: Any) -> PluginInfo:

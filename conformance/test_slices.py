@@ -1,0 +1,117 @@
+"""SLICE: ResourceSlices."""
+
+from __future__ import annotations
+
+from pytest_dra.bench import Bench
+from pytest_dra.bench.devices import newest_generation
+from pytest_dra.bench.instance import Instance
+from pytest_dra.cases import case
+from pytest_dra.checks import slices
+from pytest_dra.profile import Hardware
+from pytest_dra.spec import Json
+from pytest_dra.spec import Level
+from pytest_dra.spec import NotApplicable
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import until
+
+BACK_S = 90.0
+"""Deadline for slices to come back: the Go helper repairs at the next multiple of 30 (60) s."""
+
+BACK_YOUNG_S = 150.0
+"""The same for slices younger than a minute, which that helper's cache still shows as there."""
+
+YOUNG_S = 60.0
+
+
+@case("SLICE-001", Level.MUST)
+def test_slice_001_published(dra_bench: Bench) -> None:
+    """the driver publishes its devices"""
+    instance = dra_bench.instance
+    published = instance.wait_published()
+    if dra_bench.profile.launch.hardware is Hardware.NONE:
+        if not published:
+            raise NotApplicable("launch.hardware is none and no slice is published")
+        return
+    slices.devices_must_be_published(
+        published, driver=dra_bench.driver, within_s=instance.budgets.publish
+    )
+
+
+@case("SLICE-002", Level.MUST, settles=True)
+def test_slice_002_one_node_choice(dra_bench: Bench) -> None:
+    """each slice chooses its nodes in exactly one way"""
+    dra_bench.published()
+    slices.nodes_must_be_chosen_once(dra_bench.slices_as_sent())
+
+
+@case("SLICE-003", Level.MUST, settles=True)
+def test_slice_003_own_node(dra_bench: Bench) -> None:
+    """slices of node-local devices name the driver's own node"""
+    first = dra_bench.instance
+    second = dra_bench.new_instance("b")
+    try:
+        second.start()
+        second.wait_published()
+        dra_bench.published()
+        second.settle()
+        for instance in (first, second):
+            bodies = [entry.event.body or {} for entry in instance.slice_writes()]
+            slices.node_names_must_be(bodies, node=instance.node)
+    finally:
+        dra_bench.discard(second)
+
+
+@case("SLICE-005", Level.MUST, settles=True)
+def test_slice_005_count(dra_bench: Bench) -> None:
+    """resourceSliceCount is true"""
+    slices.counts_must_be_true(newest_generation(dra_bench.published()))
+
+
+@case("SLICE-007", Level.MUST, settles=True)
+def test_slice_007_unique_devices(dra_bench: Bench) -> None:
+    """device names are unique in the pool"""
+    slices.device_names_must_be_unique(newest_generation(dra_bench.published()))
+
+
+@case("SLICE-008", Level.MUST, settles=True)
+def test_slice_008_well_formed_names(dra_bench: Bench) -> None:
+    """device and pool names are well formed"""
+    dra_bench.published()
+    slices.names_must_be_well_formed(dra_bench.slices_as_sent())
+
+
+@case("SLICE-012", Level.MUST)
+def test_slice_012_wiped_slices(dra_bench: Bench) -> None:
+    """wiped slices come back without help"""
+    instance = dra_bench.instance
+    before = dra_bench.published()
+    _wait_for(instance, before, BACK_YOUNG_S)
+    with dra_bench.timeline.disturbance("slices deleted"):
+        young = dra_bench.timeline.now() - instance.slice_writes()[-1].at < YOUNG_S
+        limit = BACK_YOUNG_S if young else BACK_S
+        instance.delete_slices_of_node()
+        now = _wait_for(instance, before, limit)
+        slices.inventory_must_be_back(
+            now, before=before, after="a delete collection by nodeName", within_s=limit
+        )
+        instance.end()
+        instance.delete_slices_of_node()
+        instance.start_again()
+        dra_bench.forget()
+        limit = instance.budgets.publish
+        now = _wait_for(instance, before, limit)
+        slices.inventory_must_be_back(
+            now, before=before, after="deletion while the driver was down", within_s=limit
+        )
+        instance.plugin()
+
+
+def _wait_for(instance: Instance, before: list[Json], limit_s: float) -> list[Json]:
+    """Wait until the inventory is there; returns the slices as they are then or at the deadline."""
+    wanted = slices.inventory(before)
+
+    def look() -> list[Json] | None:
+        now = instance.slices()
+        return now if wanted <= slices.inventory(now) else None
+
+    return until(instance.timeline, look, Deadline.after(limit_s)) or instance.slices()

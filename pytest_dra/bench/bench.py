@@ -1,0 +1,345 @@
+"""The bench: the four places of a driver put together, for cases to act on.
+
+A case gets a bench whose driver runs, is in a known state, and has given away no device. What the
+case prepares and creates is taken back when it ends; where that fails, or the case failed, the
+next case gets a new driver process on empty directories.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import contextmanager
+
+from pytest_dra.bench.claims import Claim
+from pytest_dra.bench.claims import Claims
+from pytest_dra.bench.claims import Wanted
+from pytest_dra.bench.claims import result
+from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.cycle import PlainCycle
+from pytest_dra.bench.cycle import residue_of
+from pytest_dra.bench.devices import Device
+from pytest_dra.bench.instance import Instance
+from pytest_dra.bench.instance import Preparation
+from pytest_dra.bench.registration import Registration
+from pytest_dra.bench.residue import Tree
+from pytest_dra.checks import cdi_specs
+from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.launch import Component
+from pytest_dra.launch import Keeper
+from pytest_dra.launch import NodeDirectories
+from pytest_dra.profile import DriverProfile
+from pytest_dra.spec import Case
+from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+from pytest_dra.timeline import Mark
+from pytest_dra.timeline import Timeline
+from pytest_dra.wire.answers import NodeReply
+
+CLEANUP_S = 5.0
+"""Deadline of an Unprepare that only cleans up: what takes longer is replaced by a new driver."""
+
+RANDOM_BYTES = 3
+"""Random part of node and namespace names: apart from those of another run on one cluster."""
+
+EVERY = 100_000
+"""More devices than a node has."""
+
+MADE_FOR_CASES = "pytest-dra.example.com"
+"""Name of the DeviceClass that the suite's claims name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a bench is built from."""
+
+    cluster: Cluster
+    keeper: Keeper
+    timeline: Timeline
+    profile: DriverProfile
+    components: tuple[Component, ...]
+    driver_name: str | None
+
+
+class Bench:
+    """See the module; made once per process, driven by ``session``."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.timeline = setup.timeline
+        self.cluster = setup.cluster
+        self.profile = setup.profile
+        self.driver_name_given = setup.driver_name
+        self._setup = setup
+        self._primary: Instance | None = None
+        self._others: list[Instance] = []
+        self._held: dict[str, Claim] = {}
+        self._dirty = ""
+        self._registration: Registration | Violation | None = None
+        self._devices: list[Device] | None = None
+        self._published: list[Json] | None = None
+        self._cycle: PlainCycle | None = None
+        suffix = secrets.token_hex(RANDOM_BYTES)
+        self.claims = Claims(
+            setup.cluster.admin(), namespace=f"dra-{suffix}", class_name=MADE_FOR_CASES
+        )
+
+    @property
+    def instance(self) -> Instance:
+        """The driver under test; started at first use. Raises LaunchError."""
+        if self._primary is None:
+            self._primary = self.new_instance("a")
+            self._primary.start()
+        return self._primary
+
+    @property
+    def started(self) -> bool:
+        """True once the driver under test has been started."""
+        return self._primary is not None
+
+    @property
+    def driver(self) -> str:
+        """Name of the driver under test."""
+        return self.instance.driver_name or "(unregistered driver)"
+
+    @property
+    def kubernetes(self) -> str:
+        """Kubernetes version that is judged for, such as ``1.37``."""
+        return self.cluster.kubernetes
+
+    def new_instance(self, letter: str) -> Instance:
+        """A further driver on a node and directories of its own; the bench stops it at the end.
+
+        The node's name cannot be the host's, so that a driver that asks the host is found out.
+        """
+        name = f"{letter}-{secrets.token_hex(RANDOM_BYTES)}"
+        instance = Instance(
+            name=name,
+            node=f"node-{name}",
+            cluster=self.cluster,
+            keeper=self._setup.keeper,
+            components=self._setup.components,
+            driver_name=self._setup.driver_name,
+            directories=NodeDirectories.make(self._setup.keeper),
+            budgets=self.profile.budgets,
+            timeline=self.timeline,
+        )
+        self._others.append(instance)
+        return instance
+
+    def discard(self, instance: Instance) -> None:
+        """Stop an instance that a case has started, and delete its slices."""
+        instance.stop()
+        instance.delete_slices_of_node()
+        self._others.remove(instance)
+
+    def close(self) -> None:
+        """Stop every driver; the cluster and the keeper are the owner's to stop."""
+        for instance in self._others:
+            instance.stop()
+        self._others.clear()
+        self._primary = None
+
+    # what the driver offers
+
+    def published(self) -> list[Json]:
+        """The driver's slices once publishing has settled, as they were before any disturbance."""
+        if self._published is None:
+            instance = self.instance
+            instance.wait_published()
+            instance.settle()
+            self._published = instance.slices()
+        return self._published
+
+    def devices(self, count: int, *, at_most: int | None = None) -> list[Device]:
+        """``count`` free devices or more (``at_most``), plain ones first, by name.
+
+        Raises:
+            UnsupportedEnvironment: the driver has fewer.
+        """
+        if self._devices is None:
+            self.instance.wait_published()
+            self._devices = self.instance.devices()
+        if len(self._devices) < count:
+            raise UnsupportedEnvironment(
+                f"needs {count} free devices, the driver publishes {len(self._devices)}",
+                way_out="let the driver publish more (launch.components, simulated hardware)",
+            )
+        return self._devices[: at_most or count]
+
+    def one_of_each_kind(self) -> list[Device]:
+        """One free device per value of the profile's ``driver.kind_attribute``."""
+        attribute = self.profile.driver.kind_attribute
+        kinds: dict[str, Device] = {}
+        for device in self.every_device():
+            kinds.setdefault(str(device.attribute(attribute)), device)
+        return list(kinds.values())
+
+    def every_device(self) -> list[Device]:
+        """All devices that can be given away whole."""
+        every = self.devices(1, at_most=EVERY)
+        plain = [device for device in every if device.plain]
+        return plain or every[:1]
+
+    # claims
+
+    def claim(
+        self,
+        devices: Sequence[Device],
+        *,
+        config: Sequence[Json] = (),
+        name: str | None = None,
+        namespace: str | None = None,
+    ) -> Claim:
+        """An allocated, reserved claim with one request per device (``req-0``, ``req-1`` ...)."""
+        wanted = [
+            Wanted(request=f"req-{index}", devices=(device,))
+            for index, device in enumerate(devices)
+        ]
+        return self.claim_for(wanted, config=config, name=name, namespace=namespace)
+
+    def claim_for(
+        self,
+        wanted: Sequence[Wanted],
+        *,
+        config: Sequence[Json] = (),
+        name: str | None = None,
+        namespace: str | None = None,
+    ) -> Claim:
+        """A claim whose requests get exactly the devices named, allocated and reserved."""
+        claim = self.claims.create(wanted, name=name, namespace=namespace, config=config)
+        results = results_of(wanted, driver=self.driver)
+        return self.claims.allocate(claim, results, node=self.instance.node, config=config)
+
+    def allocate(self, claim: Claim, results: Sequence[Json]) -> Claim:
+        """Give an existing claim exactly these results."""
+        return self.claims.allocate(claim, results, node=self.instance.node)
+
+    def prepare(self, *claims: Claim, timeout_s: float | None = None) -> NodeReply:
+        """One Prepare call; the claims count as held until an Unprepare of them succeeds."""
+        self._held.update({claim.uid: claim for claim in claims})
+        return self.instance.prepare(claims, timeout_s=timeout_s)
+
+    def unprepare(self, *claims: Claim, timeout_s: float | None = None) -> NodeReply:
+        """One Unprepare call."""
+        reply = self.instance.unprepare(claims, timeout_s=timeout_s)
+        for claim in claims:
+            if not reply.error_for(claim.uid):
+                self._held.pop(claim.uid, None)
+        return reply
+
+    def results(self, devices: Sequence[Device]) -> list[Json]:
+        """Allocation results of the driver for these devices, one request each."""
+        return [
+            result(f"req-{index}", device, driver=self.driver)
+            for index, device in enumerate(devices)
+        ]
+
+    def residue_of(self, claim: Claim, before: Tree) -> frozenset[str]:
+        """Paths that the claim has left since ``before``, its uid and name replaced."""
+        return residue_of(claim, self.instance.tree(), before)
+
+    def ids_must_resolve(self, reply: NodeReply, claim: Claim, *, what: str) -> None:
+        """The ids of the newest answer resolve, unless they do not in a plain cycle either."""
+        if self.plain_cycle().resolves:
+            ids = cdi_specs.ids_of(reply, claim.uid)
+            registry = self.last_preparation().registry
+            cdi_specs.ids_must_resolve(registry, ids, what=what, proof=[reply.serial])
+
+    def last_preparation(self) -> Preparation:
+        """The newest Prepare call with its CDI directories."""
+        return self.instance.preparations[-1]
+
+    def plain_cycle(self) -> PlainCycle:
+        """What Prepare and Unprepare of one claim on one device do with this driver."""
+        if self._cycle is None:
+            self._cycle = PlainCycle.run(self)
+        return self._cycle
+
+    def registration(self) -> Registration:
+        """The registration of the running driver process; found once per process.
+
+        Raises:
+            Violation: no socket accepts connections within the start budget.
+        """
+        if self._registration is None:
+            try:
+                self._registration = Registration(self.instance)
+            except Violation as violation:
+                self._registration = violation
+        if isinstance(self._registration, Violation):
+            raise self._registration
+        return self._registration
+
+    def forget(self) -> None:
+        """The driver process is another one: find its registration anew."""
+        self._registration = None
+
+    def slices_as_sent(self) -> list[Json]:
+        """Bodies of the driver's slice requests, before defaulting and gate dropping."""
+        writes = self.instance.slice_writes()
+        return [entry.event.body for entry in writes if entry.event.body is not None]
+
+    # the state between two cases
+
+    @contextmanager
+    def case(self, case: Case, *, works: bool) -> Iterator[None]:
+        """Run one case: clean before, cleaned up after, marked on the timeline.
+
+        ``works``: the case rests on a driver that prepares claims, so the plain cycle is run
+        before it where it has not been.
+        """
+        if self._dirty:
+            self._renew()
+        if works:
+            self.plain_cycle()
+        self.timeline.add(Mark(text=f"case {case.id} begins"))
+        try:
+            yield
+        except BaseException:
+            self._dirty = f"{case.id} did not pass"
+            self._take_back(unprepare=False)
+            raise
+        else:
+            self._take_back(unprepare=True)
+        finally:
+            self.timeline.add(Mark(text=f"case {case.id} ends"))
+
+    def spoiled(self, why: str) -> None:
+        """The case leaves a state that no other case should meet: begin again afterwards."""
+        self._dirty = why
+
+    def _take_back(self, *, unprepare: bool) -> None:
+        for claim in list(self._held.values()):
+            if unprepare:
+                reply = self.unprepare(claim, timeout_s=CLEANUP_S)
+                if reply.error_for(claim.uid):
+                    self._dirty = f"{claim} cannot be unprepared"
+        self._held.clear()
+        used = [claim.uid for claim in self.claims.living]
+        self.claims.delete_all()
+        if self._primary is not None and not self._dirty:
+            self._dirty = self._leftovers(used)
+
+    def _leftovers(self, uids: Sequence[str]) -> str:
+        instance = self.instance
+        if not instance.driver.alive:
+            return "the driver has ended"
+        left = instance.tree().naming(uids)
+        expected = self._cycle.residue if self._cycle else None
+        if expected is not None and left and not expected:
+            return f"left behind: {sorted(left)[0]}"
+        return ""
+
+    def _renew(self) -> None:
+        self.timeline.add(Mark(text=f"new driver process on empty directories: {self._dirty}"))
+        self._dirty = ""
+        self._held.clear()
+        self._registration = None
+        self._cycle = None
+        if self._primary is not None:
+            with self.timeline.disturbance("new driver process"):
+                self._primary.renew()
+            self._primary.wait_published()

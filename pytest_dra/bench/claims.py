@@ -1,0 +1,213 @@
+"""Claims as a driver meets them: created, allocated and reserved, without a scheduler.
+
+A case says which devices a claim holds, and how it asks for them; the allocation is written to
+the claim's status exactly as the scheduler would write it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Sequence
+
+from pytest_dra.api.resources import DEVICE_CLASSES
+from pytest_dra.api.resources import NAMESPACES
+from pytest_dra.api.resources import RESOURCE_CLAIMS
+from pytest_dra.api.resources import Resource
+from pytest_dra.bench.devices import Device
+from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
+from pytest_dra.spec import Json
+from pytest_dra.wire.answers import ClaimRef
+
+DECOY_DRIVER = "decoy.example.com"
+"""A second driver that does not exist, for claims that hold devices of two drivers."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A ResourceClaim of the suite; ``results`` are its allocation results, if it has any."""
+
+    namespace: str
+    name: str
+    uid: str
+    requests: tuple[str, ...]
+    results: tuple[Json, ...] = ()
+
+    @property
+    def ref(self) -> ClaimRef:
+        """What a kubelet puts into a call."""
+        return ClaimRef(namespace=self.namespace, uid=self.uid, name=self.name)
+
+    def pairs(self, driver: str) -> set[tuple[str, str]]:
+        """(pool, device) of the results of one driver."""
+        return {(r["pool"], r["device"]) for r in self.results if r["driver"] == driver}
+
+    def __str__(self) -> str:
+        return f"claim {self.namespace}/{self.name} (uid {self.uid})"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What one request of a claim asks for and gets.
+
+    ``devices`` are results of the driver under test; ``foreign`` adds results of
+    :data:`DECOY_DRIVER`, before (``first``) or after the driver's own.
+    """
+
+    request: str
+    devices: tuple[Device, ...]
+    mode: str = "ExactCount"
+
+
+class Claims:
+    """Makes claims and takes them away again; everything made is remembered until it is deleted."""
+
+    def __init__(self, client: Client, *, namespace: str, class_name: str) -> None:
+        self._client = client
+        self._class_name = class_name
+        self.namespace = namespace
+        self._namespaces: set[str] = set()
+        self._class_made = False
+        self._made: dict[str, Claim] = {}
+
+    @property
+    def living(self) -> tuple[Claim, ...]:
+        """Claims that have not been deleted."""
+        return tuple(self._made.values())
+
+    def create(
+        self,
+        wanted: Sequence[Wanted],
+        *,
+        name: str | None = None,
+        namespace: str | None = None,
+        config: Sequence[Json] = (),
+    ) -> Claim:
+        """A claim without allocation."""
+        space = namespace or self.namespace
+        self._prepare_space(space)
+        spec: Json = {"devices": {"requests": [self._request(each) for each in wanted]}}
+        if config:
+            spec["devices"]["config"] = list(config)
+        chosen = name or f"claim-{uuid.uuid4().hex[:8]}"
+        made = self._client.create(
+            RESOURCE_CLAIMS,
+            {"metadata": {"name": chosen, "namespace": space}, "spec": spec},
+            namespace=space,
+        )
+        claim = Claim(
+            namespace=space,
+            name=chosen,
+            uid=made["metadata"]["uid"],
+            requests=tuple(each.request for each in wanted),
+        )
+        self._made[claim.uid] = claim
+        return claim
+
+    def allocate(
+        self,
+        claim: Claim,
+        results: Sequence[Json],
+        *,
+        node: str,
+        config: Sequence[Json] = (),
+    ) -> Claim:
+        """Write allocation and reservation to the claim's status.
+
+        ``config`` are entries of the claim's ``spec.devices.config``; they become ``FromClaim``.
+        """
+        devices: Json = {"results": list(results)}
+        if config:
+            devices["config"] = [
+                {"source": "FromClaim", "requests": entry.get("requests", []), **_opaque(entry)}
+                for entry in config
+            ]
+        allocation = {"devices": devices, "nodeSelector": _only(node)}
+        reserved = {"resource": "pods", "name": f"pod-{claim.name[:40]}", "uid": str(uuid.uuid4())}
+        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
+        current["status"] = {"allocation": allocation, "reservedFor": [reserved]}
+        self._client.replace(
+            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
+        )
+        allocated = dataclasses.replace(claim, results=tuple(results))
+        self._made[claim.uid] = allocated
+        return allocated
+
+    def deallocate(self, claim: Claim) -> Claim:
+        """Take allocation and reservation away, as the controller does for an unused claim."""
+        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
+        current["status"] = {}
+        self._client.replace(
+            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
+        )
+        freed = dataclasses.replace(claim, results=())
+        self._made[claim.uid] = freed
+        return freed
+
+    def delete(self, claim: Claim) -> None:
+        """Delete the object; one that is gone already is fine."""
+        try:
+            self._client.delete(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
+        except KubeError as error:
+            if error.code != 404:
+                raise
+        self._made.pop(claim.uid, None)
+
+    def delete_all(self) -> None:
+        """Delete every claim that is left, and the namespaces made for them."""
+        for claim in self.living:
+            self.delete(claim)
+
+    def _request(self, wanted: Wanted) -> Json:
+        exactly: Json = {"deviceClassName": self._class_name, "allocationMode": wanted.mode}
+        if wanted.mode == "ExactCount":
+            exactly["count"] = max(1, len(wanted.devices))
+        return {"name": wanted.request, "exactly": exactly}
+
+    def _prepare_space(self, space: str) -> None:
+        if space not in self._namespaces:
+            self._create_unless_there(NAMESPACES, {"metadata": {"name": space}})
+            self._namespaces.add(space)
+        if not self._class_made:
+            body: Json = {"metadata": {"name": self._class_name}, "spec": {}}
+            self._create_unless_there(DEVICE_CLASSES, body)
+            self._class_made = True
+
+    def _create_unless_there(self, resource: Resource, body: Json) -> None:
+        try:
+            self._client.create(resource, body)
+        except KubeError as error:
+            if error.reason != "AlreadyExists":
+                raise
+
+
+def results_of(wanted: Sequence[Wanted], *, driver: str) -> list[Json]:
+    """Allocation results as the scheduler writes them, in the order of the requests."""
+    return [
+        result(each.request, device, driver=driver) for each in wanted for device in each.devices
+    ]
+
+
+def result(request: str, device: Device, *, driver: str) -> Json:
+    """One allocation result; a shared device gets a share id and its whole capacity."""
+    made: Json = {"request": request, "driver": driver, "pool": device.pool, "device": device.name}
+    if device.spec.get("allowMultipleAllocations"):
+        made["shareID"] = str(uuid.uuid4())
+        capacity = device.spec.get("capacity") or {}
+        made["consumedCapacity"] = {key: value["value"] for key, value in capacity.items()}
+    return made
+
+
+def decoy(request: str) -> Json:
+    """An allocation result that belongs to another driver."""
+    return {"request": request, "driver": DECOY_DRIVER, "pool": "decoy-pool", "device": "decoy-0"}
+
+
+def _opaque(entry: Json) -> Json:
+    return {"opaque": entry["opaque"]} if "opaque" in entry else {}
+
+
+def _only(node: str) -> Json:
+    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    return {"nodeSelectorTerms": [{"matchFields": [field]}]}

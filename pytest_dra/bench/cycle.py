@@ -1,0 +1,69 @@
+"""The plain cycle: Prepare, then Unprepare, of one claim on one device.
+
+What already goes wrong there is reported by its own cases. Every other case judges what differs
+from it, so that one defect fails one case.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from pytest_dra import cdi
+from pytest_dra.bench.residue import normalised
+
+if TYPE_CHECKING:
+    from pytest_dra.bench.bench import Bench
+    from pytest_dra.bench.claims import Claim
+    from pytest_dra.bench.residue import Tree
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlainCycle:
+    """What one cycle showed.
+
+    ``resolves``: each CDI id of the answer resolved when it arrived (also true without ids).
+    ``residue``: paths that were left, with the claim's uid and name replaced.
+    ``names_pool``: the returned device had a pool name.
+    """
+
+    resolves: bool
+    residue: frozenset[str]
+    names_pool: bool
+
+    @classmethod
+    def run(cls, bench: Bench) -> PlainCycle:
+        """Run two cycles and look at the second: the first may make what stays for good."""
+        device = bench.devices(1)[0]
+        for _ in range(2):
+            before = bench.instance.tree()
+            claim = bench.claim([device])
+            reply = bench.prepare(claim)
+            registry = bench.last_preparation().registry
+            bench.unprepare(claim)
+            left = residue_of(claim, bench.instance.tree(), before)
+            bench.claims.delete(claim)
+        devices = reply.devices_of(claim.uid)
+        ids = [id for each in devices for id in each.cdi_device_ids]
+        return cls(
+            resolves=not unresolved(registry, ids),
+            residue=left,
+            names_pool=all(each.pool_name for each in devices),
+        )
+
+
+def residue_of(claim: Claim, now: Tree, before: Tree) -> frozenset[str]:
+    """Paths that a claim has left, with its uid and name replaced."""
+    left = now.added_since(before) | now.naming([claim.uid])
+    return normalised(left, {claim.uid: "{uid}", claim.name: "{name}"})
+
+
+def unresolved(registry: cdi.Registry, ids: list[str]) -> tuple[str, ...]:
+    """Those of ``ids`` that do not resolve to a device."""
+    try:
+        registry.resolve(ids)
+    except cdi.UnresolvedError as error:
+        return error.missing
+    except cdi.CdiError:
+        return tuple(ids)
+    return ()

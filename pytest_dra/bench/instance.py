@@ -1,0 +1,285 @@
+"""One driver on one node: its processes, its directories, its kubelet."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_dra import cdi
+from pytest_dra.api.resources import NODES
+from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.bench.claims import Claim
+from pytest_dra.bench.devices import Device
+from pytest_dra.bench.devices import devices_of
+from pytest_dra.bench.residue import Tree
+from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.kube import KubeError
+from pytest_dra.kubelet import Kubelet
+from pytest_dra.kubelet import Plugin
+from pytest_dra.launch import Component
+from pytest_dra.launch import Driver
+from pytest_dra.launch import Keeper
+from pytest_dra.launch import NodeDirectories
+from pytest_dra.profile import Budgets
+from pytest_dra.spec import Json
+from pytest_dra.timeline import ApiRequest
+from pytest_dra.timeline import Entry
+from pytest_dra.timeline import Mark
+from pytest_dra.timeline import Timeline
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import quiet
+from pytest_dra.waiting import until
+from pytest_dra.wire.answers import NodeReply
+
+SETTLE_S = 5.0
+"""Publishing has settled after this long without a slice write (term of the catalogue)."""
+
+SETTLE_LIMIT_S = 60.0
+"""Longest wait for that."""
+
+STOP_S = 10.0
+"""A driver that has not ended this long after SIGTERM is killed (a pod has 30 s by default)."""
+
+WRITES = frozenset({"create", "update", "patch"})
+"""Verbs whose body is a slice as the driver sent it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Preparation:
+    """A Prepare call with the CDI directories as they were when its answer arrived."""
+
+    claims: tuple[Claim, ...]
+    reply: NodeReply
+    registry: cdi.Registry
+    disturbed: bool
+
+
+class Instance:
+    """A driver process (or several) with everything that a node has around it.
+
+    Args:
+        name: short, a DNS label; names the instance on the timeline.
+        node: node name that the driver is started with.
+        cluster: where it publishes.
+        keeper: starts and ends its processes.
+        components: what to start.
+        driver_name: expected name, or None to take what it registers.
+        directories: the node's directories.
+        budgets: deadlines of the driver's profile.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        node: str,
+        cluster: Cluster,
+        keeper: Keeper,
+        components: Sequence[Component],
+        driver_name: str | None,
+        directories: NodeDirectories,
+        budgets: Budgets,
+        timeline: Timeline,
+    ) -> None:
+        self.name = name
+        self.node = node
+        self.timeline = timeline
+        self.directories = directories
+        self.budgets = budgets
+        self.preparations: list[Preparation] = []
+        self._cluster = cluster
+        self._expected_name = driver_name
+        self.user = cluster.driver_kubeconfig(directories.kubeconfig, instance=name, node=node)
+        self.kubelet = Kubelet(
+            registry_dir=directories.registry_dir,
+            timeline=timeline,
+            instance=name,
+            kubernetes=cluster.kubernetes,
+            wipe=self._wipe,
+        )
+        self.driver = Driver(
+            components,
+            directories=directories,
+            keeper=keeper,
+            timeline=timeline,
+            instance=name,
+            node=node,
+            driver_name=driver_name or "",
+        )
+        self.started_serial = 0
+
+    def start(self) -> None:
+        """Kubelet first, then the driver, as on a node that boots. Raises LaunchError."""
+        self._make_node()
+        self.kubelet.start()
+        self._start_driver()
+
+    def _start_driver(self) -> None:
+        self.started_serial = len(self.timeline)
+        self.timeline.add(Mark(text="driver starts", instance=self.name))
+        if self._expected_name:
+            # Some drivers expect the directory that a DaemonSet's hostPath mount would have made.
+            self.directories.driver_dir(self._expected_name).mkdir(mode=0o755, exist_ok=True)
+        self.driver.start()
+
+    def stop(self) -> None:
+        """End the driver and the kubelet; the directories stay."""
+        self.driver.terminate(Deadline.after(STOP_S))
+        self.driver.kill()
+        self.kubelet.stop()
+
+    def end(self) -> None:
+        """SIGTERM, and SIGKILL where that does not help; the files stay."""
+        if not self.driver.terminate(Deadline.after(STOP_S)):
+            self.driver.kill()
+
+    def delete_slices_of_node(self) -> None:
+        """Delete all slices of the node in one request, as a kubelet does when it starts."""
+        self._cluster.kubelet(self.node).delete_collection(
+            RESOURCE_SLICES, field_selector=f"spec.nodeName={self.node}"
+        )
+
+    def kill(self) -> None:
+        """SIGKILL the driver; its files stay, as after a crash."""
+        self.driver.kill()
+
+    def start_again(self) -> None:
+        """Start the driver on the directories as they are."""
+        self._start_driver()
+
+    def renew(self) -> None:
+        """Begin again with a new process on empty directories, without slices of this driver."""
+        self.driver.kill()
+        self.kubelet.stop()
+        self.directories.wipe()
+        self._delete_slices()
+        self.start()
+
+    @property
+    def driver_name(self) -> str | None:
+        """The expected name, else the registered one, else the one in its slices."""
+        if self._expected_name:
+            return self._expected_name
+        for plugin in self.kubelet.plugins():
+            return plugin.info.name
+        for attempt in self.kubelet.attempts():
+            info = attempt.info.info if attempt.info else None
+            if info is not None and info.name:
+                return info.name
+        for entry in self.slice_writes():
+            body = entry.event.body or {}
+            driver = (body.get("spec") or {}).get("driver")
+            return driver if isinstance(driver, str) else None
+        return None
+
+    def plugin(self, *, within_s: float | None = None) -> Plugin | None:
+        """The registered, connected plugin; waits up to ``budgets.start`` (or ``within_s``)."""
+        span = self.budgets.start if within_s is None else within_s
+        return self.kubelet.plugin(self._expected_name, Deadline.after(span))
+
+    def slice_writes(self, *, since: int = 0) -> list[Entry[ApiRequest]]:
+        """Create, update and patch requests of ResourceSlices by this instance, oldest first."""
+        return self.timeline.entries(ApiRequest, since=since, where=self._is_slice_write)
+
+    def _is_slice_write(self, event: ApiRequest) -> bool:
+        return (
+            event.identity == self.user
+            and event.resource == RESOURCE_SLICES.plural
+            and event.verb in WRITES
+        )
+
+    def slices(self) -> list[Json]:
+        """The driver's slices as the API server has them now."""
+        name = self.driver_name
+        if name is None:
+            return []
+        return self._cluster.admin().list(RESOURCE_SLICES, field_selector=f"spec.driver={name}")
+
+    def wait_published(self, *, within_s: float | None = None) -> list[Json]:
+        """Wait until a slice with a device is there; returns all slices (empty: none came)."""
+        span = self.budgets.publish if within_s is None else within_s
+
+        def look() -> list[Json] | None:
+            slices = self.slices()
+            return slices if any(item["spec"].get("devices") for item in slices) else None
+
+        return until(self.timeline, look, Deadline.after(span)) or self.slices()
+
+    def settle(self) -> bool:
+        """Wait until publishing has settled; False if the driver never stops writing."""
+        began = self.timeline.entries(Mark, since=self.started_serial)[0].at
+
+        def last_write() -> float:
+            writes = self.slice_writes(since=self.started_serial)
+            return writes[-1].at if writes else began
+
+        deadline = Deadline.after(SETTLE_LIMIT_S)
+        return quiet(self.timeline, last_write, for_s=SETTLE_S, deadline=deadline)
+
+    def devices(self) -> list[Device]:
+        """Devices of this node, plain ones first."""
+        name = self.driver_name
+        return devices_of(self.slices(), driver=name, node=self.node) if name else []
+
+    def prepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
+        """One NodePrepareResources call; the CDI directories are read the moment it is answered."""
+        refs = [claim.ref for claim in claims]
+        limit = {} if timeout_s is None else {"timeout_s": timeout_s}
+        reply = self.kubelet.prepare(self.driver_name or "", refs, **limit)
+        registry = self.cdi()
+        disturbed = self.timeline.all(since=reply.serial)[0].disturbed
+        self.preparations.append(Preparation(tuple(claims), reply, registry, disturbed))
+        return reply
+
+    def unprepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
+        """One NodeUnprepareResources call."""
+        refs = [claim.ref for claim in claims]
+        limit = {} if timeout_s is None else {"timeout_s": timeout_s}
+        return self.kubelet.unprepare(self.driver_name or "", refs, **limit)
+
+    def cdi(self) -> cdi.Registry:
+        """The CDI directories as they are now."""
+        return cdi.load([self.directories.cdi_dir])
+
+    def tree(self) -> Tree:
+        """Every path below the driver's data directories and the CDI directory."""
+        return Tree.of({"plugins": self.directories.plugins_dir, "cdi": self.directories.cdi_dir})
+
+    def obituary(self) -> str:
+        """How the driver ended by itself, in one line; empty while it runs."""
+        for end in self.driver.early_exits():
+            last = (end.log_tail.strip().splitlines() or ["(no output)"])[-1]
+            return f"process {end.component!r} exited with code {end.exit_code}: {last}"
+        return ""
+
+    def socket_path(self, endpoint: str) -> Path:
+        """The file that an endpoint of GetInfo can only mean, however it is written.
+
+        Relative paths start in the working directory, which the driver shares with us, and a
+        scheme is taken off:
+        whether the form is right is the matter of one case, and must not spoil the others.
+        """
+        plain = endpoint.removeprefix("unix://").removeprefix("unix:")
+        return Path(plain) if plain.startswith("/") else Path.cwd() / plain
+
+    def _wipe(self, driver: str | None) -> None:
+        selector = f"spec.nodeName={self.node}" + (f",spec.driver={driver}" if driver else "")
+        text = f"the kubelet wipes the slices of {driver or 'all drivers'}"
+        self.timeline.add(Mark(text=text, instance=self.name))
+        self._cluster.kubelet(self.node).delete_collection(RESOURCE_SLICES, field_selector=selector)
+
+    def _delete_slices(self) -> None:
+        name = self.driver_name
+        if name is not None:
+            self._cluster.admin().delete_collection(
+                RESOURCE_SLICES, field_selector=f"spec.driver={name}"
+            )
+
+    def _make_node(self) -> None:
+        labels = {"kubernetes.io/hostname": self.node, "kubernetes.io/os": "linux"}
+        try:
+            self._cluster.admin().create(NODES, {"metadata": {"name": self.node, "labels": labels}})
+        except KubeError as error:
+            if error.reason != "AlreadyExists":
+                raise

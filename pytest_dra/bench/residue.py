@@ -1,0 +1,72 @@
+"""What a claim leaves on disk: the paths below the driver's directories before and after."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from collections.abc import Mapping
+from pathlib import Path
+
+ENTRY_LIMIT = 20_000
+"""Paths looked at in one tree: a driver writes a handful, a hostile one as many as it can."""
+
+DEPTH_LIMIT = 16
+"""Folders below a root that are looked into."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tree:
+    """All paths below some roots (as ``root-name/relative/path``) with their sizes in bytes."""
+
+    sizes: Mapping[str, int]
+
+    @classmethod
+    def of(cls, roots: Mapping[str, Path]) -> Tree:
+        """Look at each root now; links are listed and never followed."""
+        sizes: dict[str, int] = {}
+        for label, root in roots.items():
+            _walk(root, label, sizes, DEPTH_LIMIT)
+        return cls(sizes)
+
+    def added_since(self, before: Tree) -> set[str]:
+        """Paths that are here and were not there before."""
+        return set(self.sizes) - set(before.sizes)
+
+    def naming(self, words: Iterable[str]) -> set[str]:
+        """Paths whose text contains one of ``words`` (claim uids)."""
+        return {path for path in self.sizes if any(word in path for word in words)}
+
+
+def _walk(directory: Path, label: str, sizes: dict[str, int], depth: int) -> None:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if len(sizes) >= ENTRY_LIMIT:
+            return
+        path = f"{label}/{entry.name}"
+        try:
+            size = entry.stat(follow_symlinks=False).st_size
+            is_folder = entry.is_dir(follow_symlinks=False)
+        except OSError:
+            continue
+        sizes[path] = 0 if is_folder else size
+        if is_folder and depth > 0:
+            _walk(Path(entry.path), path, sizes, depth - 1)
+
+
+def normalised(paths: Iterable[str], names: Mapping[str, str]) -> frozenset[str]:
+    """Paths with what belongs to one claim (uid, name) replaced, so that claims can be compared.
+
+    Args:
+        paths: as :class:`Tree` has them.
+        names: text to placeholder, e.g. ``{uid: "UID", name: "NAME"}``.
+    """
+    made = set()
+    for path in paths:
+        for text, placeholder in names.items():
+            path = path.replace(text, placeholder)
+        made.add(path)
+    return frozenset(made)

@@ -1,0 +1,107 @@
+"""The cases of the suite: what the catalogue says, joined to the function that judges it.
+
+A case module declares::
+
+    @case("REG-002", Level.MUST)
+    def test_reg_002_type(dra_bench: Bench) -> None:
+        \"\"\"GetInfo answers with the DRA plugin type.\"\"\"
+
+Id, level and title stand in the code where a reader wants them; everything else (sources, what
+breaks, needs, features ...) comes from the catalogue, and a difference between the two is an error
+at import.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.resources
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+from pytest_dra.catalogue import catalogue
+from pytest_dra.spec import Case
+from pytest_dra.spec import Level
+
+CASE_PACKAGE = "pytest_dra.conformance"
+"""Where the case modules are; named, not imported, since it lies above this module."""
+
+LOCK_FILE = "CASES.lock"
+"""One line per case that the suite has: id, level, version of the suite that brought it."""
+
+Body = Callable[..., None]
+
+
+class CaseError(Exception):
+    """Code and catalogue disagree about a case, or a case has no body."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Declared:
+    """A case with its body; ``settles`` runs it late, when waiting for quiet costs nothing."""
+
+    case: Case
+    body: Body
+    settles: bool
+
+
+_declared: dict[str, Declared] = {}
+
+
+def case(id: str, level: Level, *, settles: bool = False) -> Callable[[Body], Body]:
+    """Declare the decorated function as the body of a case of the catalogue.
+
+    Args:
+        id: the case's id.
+        level: its level, which must be the catalogue's.
+        settles: the body waits until publishing has settled.
+
+    Raises:
+        CaseError: unknown id, another level, or a docstring that is not the title.
+    """
+
+    def declare(body: Body) -> Body:
+        found = catalogue().case(id)
+        if found.level is not level:
+            raise CaseError(f"{id}: level {level.value} in code, {found.level.value} in catalogue")
+        title = (body.__doc__ or "").strip().splitlines()[0].rstrip(".")
+        if title.casefold() != found.title.casefold():
+            raise CaseError(f"{id}: docstring {title!r}, title in the catalogue {found.title!r}")
+        _declared[id] = Declared(found, body, settles)
+        setattr(body, ATTRIBUTE, id)
+        return body
+
+    return declare
+
+
+ATTRIBUTE = "dra_case_id"
+"""Name of the function attribute that carries the id to pytest's item."""
+
+
+def case_id_of(function: Any) -> str | None:
+    """The id that a function was declared with, None for any other function."""
+    found = getattr(function, ATTRIBUTE, None)
+    return found if isinstance(found, str) else None
+
+
+def declared(id: str) -> Declared:
+    """The declared case; imports the case modules if it has not been seen yet.
+
+    Raises:
+        CaseError: the suite has no such case.
+    """
+    if id not in _declared:
+        package = importlib.import_module(CASE_PACKAGE)
+        for module in pkgutil.iter_modules(package.__path__):
+            if module.name.startswith("test_"):
+                importlib.import_module(f"{CASE_PACKAGE}.{module.name}")
+    if id not in _declared:
+        raise CaseError(f"{id}: the suite has no body for this case")
+    return _declared[id]
+
+
+def implemented() -> frozenset[str]:
+    """Ids of the cases that the suite has, from its lock file (nothing is imported)."""
+    text = importlib.resources.files(CASE_PACKAGE).joinpath(LOCK_FILE).read_text("utf-8")
+    return frozenset(line.split()[0] for line in text.splitlines() if line and line[0] != "#")

@@ -1,0 +1,42 @@
+"""What Prepare and Unprepare leave on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+
+from pytest_dra.spec import Violation
+
+COUNTER_BYTES = 64
+"""A state file may grow by this much for counters and times (IDEM-002)."""
+
+
+def nothing_may_be_left(left: Collection[str], *, expected: Collection[str], what: str) -> None:
+    """No path is left beyond what is expected.
+
+    Args:
+        left: paths with uid and name of the claim replaced by placeholders.
+        expected: what a plain cycle of this driver leaves, in the same form.
+        what: how a message calls the claim.
+    """
+    more = sorted(set(left) - set(expected))
+    if more:
+        raise Violation(
+            f"after Unprepare of {what}",
+            got=f"left: {', '.join(more[:5])}",
+            want="nothing that Prepare made",
+        )
+
+
+def sizes_must_be_the_same(
+    before: Mapping[str, int], after: Mapping[str, int], *, what: str
+) -> None:
+    """Repetition has added no file and let none grow by more than counters need."""
+    added = sorted(set(after) - set(before))
+    if added:
+        raise Violation(what, got=f"new files: {', '.join(added[:5])}", want="the same files")
+    for path, size in sorted(after.items()):
+        if size > before[path] + COUNTER_BYTES:
+            raise Violation(
+                f"{path} {what}", got=f"{size} bytes", want=f"{before[path]} bytes, as at first"
+            )

@@ -1,0 +1,103 @@
+"""The ``embedded`` cluster: our own API server in a thread of this process."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.embedded.kubeconfig import write_kubeconfig
+from pytest_dra.embedded.server import ApiServer
+from pytest_dra.embedded.server import User
+from pytest_dra.kube import Client
+from pytest_dra.spec import Depth
+from pytest_dra.timeline import Timeline
+
+ADMIN = "pytest-dra"
+"""User name of the suite's own requests on the timeline."""
+
+TOKEN_BYTES = 24
+"""Random bytes of a bearer token: beyond guessing for another user of the machine."""
+
+
+class EmbeddedCluster:
+    """See :class:`pytest_dra.clusters.protocol.Cluster`; nothing outlives the process.
+
+    Args:
+        directory: private directory for the kubeconfig files.
+        kubernetes: minor version whose limits and gates the server takes.
+        timeline: where each request is written down.
+    """
+
+    provider = "embedded"
+    depth = Depth.WIRE
+
+    def __init__(self, directory: Path, *, kubernetes: str, timeline: Timeline) -> None:
+        self.kubernetes = kubernetes
+        self._directory = directory
+        self._admin_token = secrets.token_hex(TOKEN_BYTES)
+        self._server = ApiServer(
+            timeline=timeline,
+            kubernetes=kubernetes,
+            tokens={self._admin_token: User(name=ADMIN, groups=("system:masters",))},
+        )
+        self._admin: Client | None = None
+        self._kubelets: dict[str, Client] = {}
+
+    def start(self) -> None:
+        """Start the server; ready when this returns."""
+        try:
+            self._server.start()
+        except OSError as error:
+            raise ClusterError(f"the embedded API server does not start: {error}") from error
+
+    def stop(self) -> None:
+        """Close the clients and the server."""
+        clients = [*self._kubelets.values(), *([self._admin] if self._admin else [])]
+        for client in clients:
+            client.close()
+        self._kubelets.clear()
+        self._admin = None
+        self._server.stop()
+
+    @property
+    def url(self) -> str:
+        """Address of the server, on loopback."""
+        return self._server.url
+
+    def admin_kubeconfig(self) -> Path:
+        """A kubeconfig with all rights, for kubectl or a user's own client."""
+        path = self._directory / "admin.kubeconfig"
+        if not path.exists():
+            write_kubeconfig(path, server=self._server.url, token=self._admin_token)
+        return path
+
+    def admin(self) -> Client:
+        """The suite's own identity."""
+        if self._admin is None:
+            self._admin = Client(self.admin_kubeconfig())
+        return self._admin
+
+    def kubelet(self, node: str) -> Client:
+        """The identity of the node's kubelet."""
+        if node not in self._kubelets:
+            path = self._directory / f"kubelet-{node}.kubeconfig"
+            user = User(name=f"system:node:{node}", groups=("system:nodes",))
+            self._write(path, user)
+            self._kubelets[node] = Client(path)
+        return self._kubelets[node]
+
+    def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
+        """A ServiceAccount of its own for each instance, bound to its node."""
+        user = User(
+            name=f"system:serviceaccount:dra-driver:{instance}",
+            groups=("system:serviceaccounts", "system:authenticated"),
+            extra={"authentication.kubernetes.io/node-name": (node,)},
+        )
+        self._write(path, user)
+        return user.name
+
+    def _write(self, path: Path, user: User) -> None:
+        token = secrets.token_hex(TOKEN_BYTES)
+        self._server.add_token(token, user)
+        write_kubeconfig(path, server=self._server.url, token=token)

@@ -1,0 +1,59 @@
+"""What is kept of a case on disk: its part of the timeline, and the driver's output."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+from pytest_dra.report.redaction import redacted
+from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import State
+from pytest_dra.timeline import Entry
+from pytest_dra.timeline import Mark
+
+if TYPE_CHECKING:
+    from pytest_dra.session import Session
+
+NOTABLE = frozenset({State.FAILED, State.ERRORED})
+
+ENTRY_LIMIT = 2000
+"""Entries of the timeline that are kept of one case; the newest ones."""
+
+
+def keep(output: Path, result: CaseResult, session: Session, *, when: str) -> None:
+    """Write ``cases/ID/timeline.jsonl`` and ``driver.log`` below the output directory.
+
+    Args:
+        output: the report's directory.
+        result: of the case that has just been judged.
+        session: has timeline and driver output.
+        when: ``never``, ``on-failure`` or ``always``.
+    """
+    if when == "never" or (when == "on-failure" and result.state not in NOTABLE):
+        return
+    folder = output / "cases" / result.case.id
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [_line(entry) for entry in _part(session, result.case.id)]
+    (folder / "timeline.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    (folder / "driver.log").write_text(session.driver_log(), "utf-8")
+
+
+def _part(session: Session, id: str) -> list[Entry[Any]]:
+    begins = session.timeline.entries(Mark, where=lambda mark: mark.text == f"case {id} begins")
+    since = begins[-1].serial if begins else 0
+    return session.timeline.all(since=since)[-ENTRY_LIMIT:]
+
+
+def _line(entry: Entry[Any]) -> str:
+    event = dataclasses.asdict(entry.event)
+    data = {
+        "serial": entry.serial,
+        "at": round(entry.at, 4),
+        "kind": type(entry.event).__name__,
+        "disturbed": entry.disturbed,
+        **{key: value for key, value in event.items() if value not in (None, "", ())},
+    }
+    return redacted(json.dumps(data, default=str))

@@ -1,0 +1,189 @@
+"""The only importer of the ``kubernetes`` client: objects go in and come out as plain dicts.
+
+The client library brings what must not be written twice: kubeconfig files, credential plugins,
+TLS, token refresh. Its typed models are left aside, because they drop unknown fields on read and
+refuse them on write, and a conformance suite must see what a driver really sent.
+
+Every failure is a :class:`KubeError`; nothing of urllib3 or the client library comes through.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from pytest_dra.api.resources import Resource
+from pytest_dra.spec import Json
+
+REQUEST_TIMEOUT_S = 15.0
+"""Longest wait for one answer: mostly milliseconds, 3 s where a server waits for a version."""
+
+BODY_LIMIT = 64 * 1024 * 1024
+"""Bytes read of one answer: ten times the largest list that a suite could make."""
+
+
+class KubeError(Exception):
+    """The API server refused a request, or could not be asked.
+
+    ``code`` is the HTTP status (0: no answer came), ``reason`` the Status reason (``NotFound``,
+    ``Conflict``, ``Invalid`` ...), ``status`` the whole Status object where there was one.
+    """
+
+    def __init__(self, message: str, *, code: int, reason: str = "", status: Json | None = None):
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.status = status or {}
+
+
+class Client:
+    """Requests to one API server with one identity; one instance may be used by several threads."""
+
+    def __init__(self, kubeconfig: Path, *, context: str | None = None) -> None:
+        from kubernetes import config
+
+        try:
+            self._api: Any = config.new_client_from_config(  # type: ignore[no-untyped-call]
+                config_file=str(kubeconfig), context=context, persist_config=False
+            )
+        except config.ConfigException as error:
+            raise KubeError(f"kubeconfig {kubeconfig}: {error}", code=0) from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._api.close()
+
+    def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Json:
+        """One object. Raises KubeError 404 where there is none."""
+        return self._request("GET", resource.path(namespace=namespace, name=name))
+
+    def list(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        field_selector: str = "",
+        label_selector: str = "",
+    ) -> list[Json]:
+        """All objects that match, with kind and apiVersion filled in."""
+        query = _query(fieldSelector=field_selector, labelSelector=label_selector)
+        answer = self._request("GET", resource.path(namespace=namespace), query=query)
+        items: list[Json] = answer.get("items") or []
+        for item in items:
+            item.setdefault("apiVersion", resource.api_version)
+            item.setdefault("kind", resource.kind)
+        return items
+
+    def create(self, resource: Resource, body: Json, *, namespace: str | None = None) -> Json:
+        """Create ``body`` (kind and apiVersion are filled in) and return what the server made."""
+        return self._request(
+            "POST", resource.path(namespace=namespace), body=_typed(resource, body)
+        )
+
+    def replace(
+        self,
+        resource: Resource,
+        body: Json,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> Json:
+        """PUT the object, or one of its subresources (``status``)."""
+        path = resource.path(
+            namespace=namespace, name=body["metadata"]["name"], subresource=subresource
+        )
+        return self._request("PUT", path, body=_typed(resource, body))
+
+    def patch(
+        self,
+        resource: Resource,
+        name: str,
+        body: Json,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> Json:
+        """Apply a JSON merge patch."""
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        return self._request("PATCH", path, body=body, content_type="application/merge-patch+json")
+
+    def delete(self, resource: Resource, name: str, *, namespace: str | None = None) -> Json:
+        """Delete one object at once (no grace period)."""
+        return self._request(
+            "DELETE",
+            resource.path(namespace=namespace, name=name),
+            body={"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0},
+        )
+
+    def delete_collection(
+        self, resource: Resource, *, namespace: str | None = None, field_selector: str = ""
+    ) -> Json:
+        """Delete all objects that match the selector, in one request, as the kubelet does."""
+        query = _query(fieldSelector=field_selector)
+        return self._request("DELETE", resource.path(namespace=namespace), query=query)
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: str = "",
+        body: Json | None = None,
+        content_type: str = "application/json",
+    ) -> Json:
+        import urllib3
+
+        configuration = self._api.configuration
+        headers = {"Accept": "application/json", "User-Agent": "pytest-dra"}
+        for setting in configuration.auth_settings().values():
+            headers[setting["key"]] = setting["value"]
+        data = None
+        if body is not None:
+            headers["Content-Type"] = content_type
+            # Compact and sorted: the server keeps opaque parameters byte for byte and compares
+            # them when an object is patched.
+            data = json.dumps(body, separators=(",", ":"), sort_keys=True).encode()
+        url = configuration.host + path + (f"?{query}" if query else "")
+        try:
+            response = self._api.rest_client.pool_manager.request(
+                method,
+                url,
+                body=data,
+                headers=headers,
+                timeout=REQUEST_TIMEOUT_S,
+                retries=False,
+                preload_content=False,
+            )
+            text = response.read(BODY_LIMIT)
+            response.release_conn()
+        except urllib3.exceptions.HTTPError as error:
+            raise KubeError(f"{method} {path}: no answer: {error}", code=0) from error
+        return _decode(method, path, response.status, text)
+
+
+def _query(**parts: str) -> str:
+    return urlencode({key: value for key, value in parts.items() if value})
+
+
+def _typed(resource: Resource, body: Json) -> Json:
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **body}
+
+
+def _decode(method: str, path: str, code: int, text: bytes) -> Json:
+    try:
+        answer = json.loads(text) if text else {}
+    except ValueError:
+        answer = {}
+    if not isinstance(answer, dict):
+        answer = {}
+    if code >= 400:
+        message = answer.get("message") or text[:200].decode(errors="replace")
+        raise KubeError(
+            f"{method} {path}: {code} {answer.get('reason', '')}: {message}".replace(" : ", ": "),
+            code=code,
+            reason=answer.get("reason", ""),
+            status=answer,
+        )
+    return answer

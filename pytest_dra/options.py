@@ -1,0 +1,295 @@
+"""The ``--dra-*`` options: flag > environment > ini > profile > default, and where each came from.
+
+Standard library only: this module is imported by every pytest run of the environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+KUBERNETES_VERSIONS: Final = ("1.34", "1.35", "1.36", "1.37")
+SUITES: Final = ("auto", "only", "with", "off")
+LOGS: Final = ("never", "on-failure", "always")
+VERDICTS_REQUIRED: Final = ("conformant", "partial")
+
+FLAG: Final = "command line"
+DEFAULT: Final = "default"
+PROFILE: Final = "profile"
+INI: Final = "ini"
+
+TRUE_WORDS: Final = frozenset({"1", "true", "yes", "on"})
+FALSE_WORDS: Final = frozenset({"0", "false", "no", "off", ""})
+
+
+class OptionError(Exception):
+    """An option has a value that cannot be used; the text names option, value and way out."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """One option in all its spellings: ``--dra-x-y``, ini ``dra_x_y``, ``PYTEST_DRA_X_Y``."""
+
+    name: str
+    help: str
+    default: str
+    metavar: str = "VALUE"
+    choices: tuple[str, ...] = ()
+    flag: bool = False
+
+    @property
+    def dest(self) -> str:
+        """Attribute in pytest's options and name in the ini file."""
+        return self.name.removeprefix("--").replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        """Name of the environment variable."""
+        return f"PYTEST_{self.dest.upper()}"
+
+
+OPTIONS: Final = (
+    Option(
+        "--dra-driver",
+        "the driver to judge: fake [ARGUMENTS] (bundled), exec:COMMAND LINE (with placeholders "
+        "{kubeconfig} {node} {registry_dir} {plugins_dir} {driver_dir} {cdi_dir} {pod_uid}), "
+        "or an image",
+        "",
+        "fake|exec:COMMAND|IMAGE",
+    ),
+    Option("--dra-driver-name", "name that the driver must register under", "", "NAME"),
+    Option("--dra-profile", "profile file of the driver (dra-profile.yaml)", "", "FILE"),
+    Option(
+        "--dra-cluster",
+        "API server and node: embedded, apiserver, kind or kubeconfig:CONTEXT",
+        "embedded",
+        "CLUSTER",
+    ),
+    Option(
+        "--dra-kubernetes",
+        "Kubernetes version to judge for",
+        "1.37",
+        "VERSION",
+        choices=KUBERNETES_VERSIONS,
+    ),
+    Option(
+        "--dra-suite",
+        "which tests run: auto, only the packaged cases, the user's tests with them, or off",
+        "auto",
+        "WHICH",
+        choices=SUITES,
+    ),
+    Option("--dra-output", "directory for the report", "dra-results", "DIR"),
+    Option(
+        "--dra-logs",
+        "keep logs and traffic of cases below the output directory",
+        "on-failure",
+        "WHEN",
+        choices=LOGS,
+    ),
+    Option("--dra-strict", "a failed SHOULD fails the run", "false", flag=True),
+    Option(
+        "--dra-require",
+        "lowest verdict that exits 0",
+        "conformant",
+        "VERDICT",
+        choices=VERDICTS_REQUIRED,
+    ),
+    Option("--dra-case", "only these cases: ids, areas or patterns, by comma", "", "IDS"),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setting:
+    """A value and its origin: ``command line``, ``environment NAME``, ``ini``, ``profile``..."""
+
+    value: str
+    origin: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """All options, resolved; look-up by ``dest`` name, e.g. ``settings["dra_driver"]``."""
+
+    by_name: Mapping[str, Setting]
+
+    def __getitem__(self, name: str) -> str:
+        return self.by_name[name].value
+
+    def origin(self, name: str) -> str:
+        """Where the value came from."""
+        return self.by_name[name].origin
+
+    @property
+    def active(self) -> bool:
+        """True when a driver is to be judged: one is named, or its profile is."""
+        return bool(self["dra_driver"] or self["dra_profile"])
+
+    @property
+    def strict(self) -> bool:
+        """A failed SHOULD fails the run."""
+        return self["dra_strict"] == "true"
+
+    @property
+    def asked_on_command_line(self) -> bool:
+        """The driver (or its profile) was named on the command line."""
+        return FLAG in (self.origin("dra_driver"), self.origin("dra_profile"))
+
+    def with_profile(self, values: Mapping[str, str]) -> Settings:
+        """Settings that a profile file gives rank above defaults and below everything else."""
+        merged = dict(self.by_name)
+        for name, value in values.items():
+            if value and merged[name].origin == DEFAULT:
+                merged[name] = Setting(value, PROFILE)
+        return Settings(merged)
+
+    def described(self) -> list[str]:
+        """``name=value (origin)`` of everything that matters, for header and report."""
+        shown = []
+        for option in OPTIONS:
+            setting = self.by_name[option.dest]
+            if setting.value and (setting.origin != DEFAULT or option.dest in _ALWAYS_SHOWN):
+                short = option.dest.removeprefix("dra_").replace("_", "-")
+                shown.append(f"{short}={setting.value} ({setting.origin})")
+        return shown
+
+
+_ALWAYS_SHOWN: Final = frozenset({"dra_cluster", "dra_kubernetes", "dra_output", "dra_require"})
+
+
+def resolve(
+    *,
+    flag: Callable[[str], object],
+    ini: Callable[[str], object],
+    environ: Mapping[str, str] = os.environ,
+    ini_directory: Path | None = None,
+) -> Settings:
+    """Look each option up: flag > environment > ini > default.
+
+    Args:
+        flag: value on the command line by ``dest``, None if not given.
+        ini: value in the ini file by ``dest``, None or empty if not given.
+        environ: the environment.
+        ini_directory: relative paths in the ini file start here.
+
+    Raises:
+        OptionError: a value that is not among the choices.
+    """
+    found: dict[str, Setting] = {}
+    for option in OPTIONS:
+        setting = Setting(option.default, DEFAULT)
+        from_ini = ini(option.dest)
+        if from_ini not in (None, ""):
+            setting = Setting(str(from_ini), INI)
+            if option.metavar in ("FILE", "DIR") and ini_directory is not None:
+                setting = Setting(str(ini_directory / str(from_ini)), INI)
+        if environ.get(option.variable):
+            setting = Setting(environ[option.variable], f"environment {option.variable}")
+        from_flag = flag(option.dest)
+        if from_flag is not None and from_flag != "":
+            setting = Setting(str(from_flag), FLAG)
+        found[option.dest] = _checked(option, setting)
+    return Settings(found)
+
+
+def _checked(option: Option, setting: Setting) -> Setting:
+    if option.flag:
+        word = setting.value.strip().lower()
+        if word not in TRUE_WORDS | FALSE_WORDS:
+            raise OptionError(
+                f"{_spelled(option, setting)}: got {setting.value!r}, want true or false"
+            )
+        return Setting("true" if word in TRUE_WORDS else "false", setting.origin)
+    if option.choices and setting.value not in option.choices:
+        raise OptionError(
+            f"{_spelled(option, setting)}: got {setting.value!r}, "
+            f"want one of {', '.join(option.choices)}"
+        )
+    return setting
+
+
+def _spelled(option: Option, setting: Setting) -> str:
+    if setting.origin == FLAG:
+        return option.name
+    if setting.origin == INI:
+        return f"{option.dest} (ini)"
+    return option.variable
+
+
+def check_platform(platform: str = sys.platform) -> None:
+    """The bench needs Linux.
+
+    Raises:
+        OptionError: anywhere else, in one sentence.
+    """
+    if not platform.startswith("linux"):
+        raise OptionError(
+            f"--dra-driver: pytest-dra judges drivers on Linux only (this is {platform}): "
+            "run it in a Linux container or virtual machine"
+        )
+
+
+def check_later_features(settings: Settings) -> None:
+    """Refuse what this release does not have yet, before anything is started.
+
+    Raises:
+        OptionError: one sentence that says so.
+    """
+    cluster = settings["dra_cluster"]
+    if cluster in ("apiserver", "kind") or cluster.startswith("kubeconfig:"):
+        raise OptionError(
+            f"--dra-cluster={cluster}: not in this release yet; use --dra-cluster=embedded"
+        )
+    if cluster != "embedded":
+        raise OptionError(
+            f"--dra-cluster: got {cluster!r}, want embedded, apiserver, kind or kubeconfig:CONTEXT"
+        )
+    driver = settings["dra_driver"]
+    if driver and not _is_process(driver):
+        raise OptionError(
+            f"--dra-driver={driver}: running an image is not in this release yet; "
+            "use 'exec:COMMAND LINE' to run the driver's program, or 'fake'"
+        )
+
+
+def _is_process(driver: str) -> bool:
+    return driver.startswith("exec:") or driver.split()[:1] == ["fake"]
+
+
+def check_command(command: tuple[str, ...], *, option: str = "--dra-driver") -> None:
+    """The program of a driver's command line must exist before anything is started.
+
+    Raises:
+        OptionError: it does not, or cannot be executed.
+    """
+    program = command[0]
+    if "{" in program or shutil.which(program) is not None:
+        return
+    if "/" in program and Path(program).exists():
+        raise OptionError(f"{option}: {program!r} is not an executable program")
+    where = "does not exist" if "/" in program else "is not on PATH"
+    raise OptionError(f"{option}: the driver's program {program!r} {where}")
+
+
+def check_output(directory: Path) -> None:
+    """The report directory must be writable, which is found out before the run, not after it.
+
+    Raises:
+        OptionError: it cannot be made or written.
+    """
+    probe = directory / f".pytest-dra-{os.getpid()}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise OptionError(
+            f"--dra-output={directory}: cannot be written ({error.strerror or error}); "
+            "name another directory"
+        ) from error

@@ -1,0 +1,111 @@
+"""From settings to a plan: which processes are the driver, and what its profile says."""
+
+from __future__ import annotations
+
+import importlib.resources
+import shlex
+import sys
+from pathlib import Path
+
+from pytest_dra.launch import Component
+from pytest_dra.launch import LaunchError
+from pytest_dra.launch import parse_command_line
+from pytest_dra.options import OptionError
+from pytest_dra.options import Settings
+from pytest_dra.options import check_command
+from pytest_dra.profile import DEFAULT_PROFILE
+from pytest_dra.profile import PLACEHOLDERS
+from pytest_dra.profile import DriverProfile
+from pytest_dra.profile import ProfileError
+from pytest_dra.profile import load_profile
+from pytest_dra.session import Plan
+
+FAKE = "fake"
+FAKE_PACKAGE = "pytest_dra.fake_driver"
+PROFILE_FILE = "dra-profile.yaml"
+
+
+def load_driver_profile(settings: Settings) -> DriverProfile:
+    """The profile that the settings name; the bundled one for the fake driver.
+
+    Raises:
+        OptionError: the file cannot be used; the text has file, line and path of each problem.
+    """
+    if settings["dra_profile"]:
+        path = Path(settings["dra_profile"])
+    elif is_fake(settings["dra_driver"]):
+        path = Path(str(importlib.resources.files(FAKE_PACKAGE).joinpath(PROFILE_FILE)))
+    else:
+        return DEFAULT_PROFILE
+    try:
+        return load_profile(path)
+    except ProfileError as error:
+        raise OptionError(f"--dra-profile: {error}") from error
+
+
+def profile_settings(profile: DriverProfile) -> dict[str, str]:
+    """What a profile says that is an option as well."""
+    return {"dra_driver_name": profile.driver.name}
+
+
+def is_fake(driver: str) -> bool:
+    """True for the bundled driver, with or without arguments."""
+    return driver.split()[:1] == [FAKE]
+
+
+def make_plan(settings: Settings, profile: DriverProfile) -> Plan:
+    """Decide what is started, and check what can be checked before the start.
+
+    Raises:
+        OptionError: there is no driver, or its program cannot be run.
+    """
+    components = _components(settings, profile)
+    option = "--dra-driver" if settings["dra_driver"] else "launch.components"
+    for component in components:
+        try:
+            component.filled(dict.fromkeys(PLACEHOLDERS, "x"))
+        except LaunchError as error:
+            raise OptionError(f"{option}: {error}") from error
+        check_command(component.command, option=option)
+    return Plan(
+        components=components,
+        driver_name=settings["dra_driver_name"] or None,
+        profile=profile,
+        kubernetes=settings["dra_kubernetes"],
+    )
+
+
+def _components(settings: Settings, profile: DriverProfile) -> tuple[Component, ...]:
+    driver = settings["dra_driver"]
+    if is_fake(driver):
+        return (Component(name=FAKE, command=_fake_command(driver)),)
+    if driver:
+        try:
+            command = parse_command_line(driver.removeprefix("exec:"))
+        except LaunchError as error:
+            raise OptionError(f"--dra-driver: {error}") from error
+        if not command:
+            raise OptionError("--dra-driver=exec: needs a command line behind the colon")
+        return (Component(name="driver", command=command),)
+    if profile.launch.components:
+        return tuple(
+            Component(
+                name=each.name,
+                command=each.command,
+                env=dict(each.env),
+                registers=each.registers,
+            )
+            for each in profile.launch.components
+        )
+    raise OptionError(
+        "--dra-driver: no driver is given: name one, or list its processes in the profile "
+        "under launch.components"
+    )
+
+
+def _fake_command(driver: str) -> tuple[str, ...]:
+    try:
+        arguments = shlex.split(driver)[1:]
+    except ValueError as error:
+        raise OptionError(f"--dra-driver={driver}: {error}") from error
+    return (sys.executable, "-m", FAKE_PACKAGE, *arguments)

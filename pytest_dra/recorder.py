@@ -1,0 +1,65 @@
+"""Results on their way to the report: collected from pytest's reports, judged at the end."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from pytest_dra.catalogue import catalogue
+from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import State
+from pytest_dra.spec import Case
+from pytest_dra.spec import Json
+
+RESULT = "dra_result"
+"""Attribute of a pytest report that carries a case's result; crosses xdist's channel as JSON."""
+
+FACTS = "dra_facts"
+"""Attribute with what is known of the driver when a case ends: name, registered versions."""
+
+
+class Recorder:
+    """What has come in so far."""
+
+    def __init__(self, implemented: Iterable[str]) -> None:
+        self.implemented: dict[str, Case] = {id: catalogue().case(id) for id in implemented}
+        self.started = datetime.datetime.now(datetime.timezone.utc)
+        self._began = time.monotonic()
+        self._results: dict[str, CaseResult] = {}
+        self._facts: Json = {}
+        self.own_failures = 0
+        self.cases_collected = 0
+
+    def collected(self, ids: Iterable[str | None]) -> None:
+        """Ids of the collected items, None for a user's own tests."""
+        self.cases_collected += sum(1 for id in ids if id is not None)
+
+    def add(self, report: Any) -> None:
+        """Take the result from one of pytest's reports, or count a user's own failure."""
+        data = getattr(report, RESULT, None)
+        if data is None:
+            self.own_failures += report.outcome == "failed"
+            return
+        result = CaseResult.from_dict(data, case_of=catalogue().case)
+        known = self._results.get(result.case.id)
+        if known is None or result.state is State.ERRORED:
+            self._results[result.case.id] = result
+        self._facts.update(
+            {key: value for key, value in getattr(report, FACTS, {}).items() if value}
+        )
+
+    @property
+    def results(self) -> tuple[CaseResult, ...]:
+        """Everything that was judged, in the order in which it came."""
+        return tuple(self._results.values())
+
+    @property
+    def facts(self) -> Json:
+        """What became known of the driver."""
+        return dict(self._facts)
+
+    def duration_s(self) -> float:
+        """Seconds since the run was prepared."""
+        return time.monotonic() - self._began

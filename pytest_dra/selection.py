@@ -1,0 +1,49 @@
+"""Which cases run: patterns of ``--dra-case`` against the ids of the suite."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Collection
+
+
+class SelectionError(Exception):
+    """A pattern matches no case."""
+
+
+def select(patterns: str, implemented: Collection[str], known: Collection[str]) -> frozenset[str]:
+    """The case ids that a comma separated list of ids, areas and patterns names.
+
+    Args:
+        patterns: such as ``PREP-006,IDEM-*,REG``; empty selects all.
+        implemented: ids that this release can run.
+        known: ids of the whole catalogue, for the message.
+
+    Raises:
+        SelectionError: one of the patterns matches nothing, with what was perhaps meant.
+    """
+    words = [word.strip().upper() for word in patterns.split(",") if word.strip()]
+    if not words:
+        if patterns.strip():
+            raise SelectionError(f"--dra-case={patterns}: names no case")
+        return frozenset(implemented)
+    chosen: set[str] = set()
+    for word in words:
+        matched = _matches(word, implemented)
+        if not matched:
+            raise SelectionError(_nothing(word, implemented, known))
+        chosen |= matched
+    return frozenset(chosen)
+
+
+def _matches(word: str, ids: Collection[str]) -> set[str]:
+    return {id for id in ids if fnmatch.fnmatchcase(id, word) or id.split("-")[0] == word}
+
+
+def _nothing(word: str, implemented: Collection[str], known: Collection[str]) -> str:
+    if _matches(word, known):
+        return f"--dra-case={word}: in the catalogue, but not in this release of the suite"
+    near = difflib.get_close_matches(word, sorted(implemented), n=3)
+    areas = ", ".join(sorted({id.split("-")[0] for id in implemented}))
+    hint = f"did you mean {', '.join(near)}?" if near else f"areas are {areas}"
+    return f"--dra-case={word}: matches no case; {hint}"

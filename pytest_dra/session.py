@@ -1,0 +1,261 @@
+"""One run of the suite in one process: settings, bench, and the outcome of each case.
+
+pytest asks for one case at a time (:meth:`Session.judge`). A case whose prerequisites have not
+been judged in this process has them judged first, so that a single case, a whole run and a share
+of a run under xdist come to the same result.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_dra.bench import Bench
+from pytest_dra.bench import Setup
+from pytest_dra.cases import Declared
+from pytest_dra.cases import declared
+from pytest_dra.cases import implemented
+from pytest_dra.clusters.embedded import EmbeddedCluster
+from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.kubelet import Plugin
+from pytest_dra.launch import Component
+from pytest_dra.launch import Keeper
+from pytest_dra.profile import DriverProfile
+from pytest_dra.profile import missing_inputs
+from pytest_dra.profile import not_applicable
+from pytest_dra.report.excerpt import excerpt
+from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import State
+from pytest_dra.report.results import blocked_by
+from pytest_dra.report.results import failed
+from pytest_dra.report.results import input_missing
+from pytest_dra.report.results import not_run
+from pytest_dra.spec import Case
+from pytest_dra.spec import NotApplicable
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+from pytest_dra.timeline import Timeline
+
+BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
+"""States of a prerequisite that make a case pointless; a waived one was accepted on purpose."""
+
+WORKING = "PREP-023"
+"""The case that says that a claim can be prepared at all: the plain cycle needs that."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is judged, and how: everything that had to be decided before the start."""
+
+    components: tuple[Component, ...]
+    driver_name: str | None
+    profile: DriverProfile
+    kubernetes: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """A result, and the exception behind it if there was one (for pytest's traceback)."""
+
+    result: CaseResult
+    error: BaseException | None = None
+
+
+class Session:
+    """See the module. Nothing is started before the first case or fixture needs it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.timeline = Timeline()
+        self._keeper: Keeper | None = None
+        self._cluster: EmbeddedCluster | None = None
+        self._bench: Bench | None = None
+        self._broken: Exception | None = None
+        self._outcomes: dict[str, Outcome] = {}
+
+    # what is started
+
+    @property
+    def bench(self) -> Bench:
+        """The bench; made at first use. A failure is kept and raised again at once."""
+        if self._broken is not None:
+            raise self._broken
+        if self._bench is None:
+            try:
+                self._bench = self._make_bench()
+            except Exception as error:
+                self._broken = error
+                raise
+        return self._bench
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster alone, without a driver."""
+        return self._start_cluster()
+
+    def _start_cluster(self) -> EmbeddedCluster:
+        if self._cluster is None:
+            directory = Path(tempfile.mkdtemp(prefix="dra-kube-"))
+            self._start_keeper().own_directory(directory)
+            cluster = EmbeddedCluster(
+                directory, kubernetes=self.plan.kubernetes, timeline=self.timeline
+            )
+            cluster.start()
+            self._cluster = cluster
+        return self._cluster
+
+    def _start_keeper(self) -> Keeper:
+        if self._keeper is None:
+            keeper = Keeper()
+            keeper.start()
+            self._keeper = keeper
+        return self._keeper
+
+    def _make_bench(self) -> Bench:
+        return Bench(
+            Setup(
+                cluster=self._start_cluster(),
+                keeper=self._start_keeper(),
+                timeline=self.timeline,
+                profile=self.plan.profile,
+                components=self.plan.components,
+                driver_name=self.plan.driver_name,
+            )
+        )
+
+    def close(self) -> None:
+        """End everything that was started, in bounded time; calling it twice is fine."""
+        bench, self._bench = self._bench, None
+        cluster, self._cluster = self._cluster, None
+        keeper, self._keeper = self._keeper, None
+        try:
+            if bench is not None:
+                bench.close()
+        finally:
+            try:
+                if cluster is not None:
+                    cluster.stop()
+            finally:
+                if keeper is not None:
+                    keeper.close()
+
+    def plugin(self) -> Plugin | None:
+        """The registered plugin as it is now, for the report."""
+        if self._bench is None or not self._bench.started:
+            return None
+        return next(iter(self._bench.instance.kubelet.plugins()), None)
+
+    def driver_name(self) -> str:
+        """The driver's name as far as it is known."""
+        if self._bench is None or not self._bench.started:
+            return self.plan.driver_name or ""
+        return self._bench.instance.driver_name or ""
+
+    def driver_log(self) -> str:
+        """The end of the driver's output; empty if it was never started."""
+        if self._bench is None or not self._bench.started:
+            return ""
+        return self._bench.instance.driver.log_tail()
+
+    # what is judged
+
+    def judge(self, id: str) -> Outcome:
+        """The outcome of one case; each is judged once in a process.
+
+        Raises:
+            KeyboardInterrupt: and other exceptions that are no Exception; nothing is kept then.
+        """
+        if id not in self._outcomes:
+            self._outcomes[id] = self._judge(declared(id))
+        return self._outcomes[id]
+
+    def _judge(self, what: Declared) -> Outcome:
+        case = what.case
+        early = self._without_running(case)
+        if early is not None:
+            return Outcome(early)
+        began = time.monotonic()
+        serial = len(self.timeline)
+        result, error = self._run(what, serial)
+        return Outcome(dataclasses.replace(result, duration_s=time.monotonic() - began), error)
+
+    def _without_running(self, case: Case) -> CaseResult | None:
+        """The result of a case that is decided before it runs."""
+        profile = self.plan.profile
+        reason = not_applicable(case, profile, kubernetes=self.plan.kubernetes)
+        if reason:
+            return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=reason)
+        waiver = profile.waivers.get(case.id)
+        if waiver is not None:
+            text = f"{waiver.reason} ({waiver.link}), until {waiver.expires}"
+            return CaseResult(case=case, state=State.WAIVED, reason=text)
+        missing = missing_inputs(case, profile)
+        if missing:
+            return not_run(case, input_missing(missing))
+        blockers = self._blockers(case)
+        if blockers:
+            return not_run(case, blocked_by(blockers))
+        return None
+
+    def _blockers(self, case: Case) -> set[str]:
+        """The cases at the root of why this one is pointless."""
+        for id in case.needs:
+            if id not in implemented():
+                continue
+            if self.judge(id).result.state in BLOCKING:
+                return self._roots(id)
+        return set()
+
+    def _roots(self, id: str) -> set[str]:
+        result = self._outcomes[id].result
+        if result.state is not State.NOT_RUN or not result.case.needs:
+            return {id}
+        needed = [each for each in result.case.needs if each in self._outcomes]
+        blocking = [each for each in needed if self._outcomes[each].result.state in BLOCKING]
+        return self._roots(blocking[0]) if blocking else {id}
+
+    def _run(self, what: Declared, serial: int) -> tuple[CaseResult, BaseException | None]:
+        case = what.case
+        try:
+            bench = self.bench
+            with bench.case(case, works=self._needs_working_driver(case)):
+                what.body(bench)
+        except Violation as violation:
+            lines = excerpt(self.timeline, violation.proof, since=serial)
+            return failed(case, violation, excerpt=lines), violation
+        except NotApplicable as reason:
+            return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=str(reason)), None
+        except UnsupportedEnvironment as reason:
+            return CaseResult(
+                case=case,
+                state=State.UNSUPPORTED_ENVIRONMENT,
+                reason=str(reason),
+                remedy=reason.way_out,
+            ), None
+        except Exception as error:
+            text = "".join(traceback.format_exception(error))
+            return CaseResult(case=case, state=State.ERRORED, error=text), error
+        return CaseResult(case=case, state=State.PASSED), None
+
+    def _needs_working_driver(self, case: Case) -> bool:
+        """True if the case rests, directly or not, on a claim that can be prepared."""
+        return any(
+            id == WORKING or self._needs_working_driver(declared(id).case)
+            for id in case.needs
+            if id in implemented()
+        )
+
+
+@contextmanager
+def running(plan: Plan) -> Iterator[Session]:
+    """A session that is closed at the end, whatever happens."""
+    session = Session(plan)
+    try:
+        yield session
+    finally:
+        session.close()
