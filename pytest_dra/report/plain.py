@@ -27,27 +27,18 @@ CUT = "... ({} characters in all)"
 
 
 def plain(text: str, limit: int = TEXT_LIMIT) -> str:
-    """``text`` with what is not printable escaped, cut to about ``limit`` characters.
+    """``text`` with what is not printable escaped, in at most ``limit`` characters.
 
     Line ends and tabs stay. Printable is what :meth:`str.isprintable` says, so neither escape
-    sequences nor direction marks nor surrogates are left, and XML 1.0 allows all of it.
+    sequences nor direction marks nor surrogates are left, and XML 1.0 allows all of it. A second
+    pass changes nothing.
     """
-    if len(text) > limit:
-        text = text[:limit] + CUT.format(len(text))
-    text = text.replace("\r\n", "\n")
-    if text.isprintable():
-        return text
-    return "".join(
-        each if each.isprintable() or each in LAYOUT else _escaped(each) for each in text
-    )
+    return _bounded(text[:limit].replace("\r\n", "\n"), len(text), limit)
 
 
 def one_line(text: str, limit: int = LINE_LIMIT) -> str:
     """:func:`plain` text without line ends."""
-    cut = " ".join(text[:limit].split())
-    if len(text) > limit:
-        cut += CUT.format(len(text))
-    return plain(cut, len(cut))
+    return _bounded(" ".join(text[:limit].split()), len(text), limit)
 
 
 def shown(value: object) -> str:
@@ -75,6 +66,18 @@ def spelled_ids(ids: Iterable[str]) -> str:
 def _follows(before: str, after: str) -> bool:
     area, _, number = before.rpartition("-")
     return number.isdecimal() and after == f"{area}-{int(number) + 1:0{len(number)}d}"
+
+
+def _bounded(start: str, length: int, limit: int) -> str:
+    """Escape ``start``, the beginning of a text of ``length`` characters, and cut it if need be."""
+    if not start.isprintable():
+        start = "".join(
+            each if each.isprintable() or each in LAYOUT else _escaped(each) for each in start
+        )
+    if length <= limit and len(start) <= limit:
+        return start
+    note = CUT.format(length)
+    return start[: max(0, limit - len(note))] + note
 
 
 def _escaped(character: str) -> str:

@@ -1,0 +1,83 @@
+"""A report that is published gives no credentials away, and stays readable."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dra.report.redaction import is_secret_name
+from pytest_dra.report.redaction import redacted
+from pytest_dra.report.redaction import redacted_data
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Authorization: Bearer abc.def-ghi_123", "Authorization: Bearer <redacted>"),
+        ("x eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.c2ln y", "x <redacted> y"),
+        ("https://me:pass@host/path", "https://<redacted>@host/path"),
+        ("driver --token=abc --node=n", "driver --token=<redacted> --node=n"),
+        ("driver --kubeconfig=/home/me/.kube/config -v", "driver --kubeconfig=<redacted> -v"),
+        ("driver --kubeconfig /home/me/.kube/config", "driver --kubeconfig <redacted>"),
+        ("KUBECONFIG=/tmp/dra-x/kubeconfig driver", "KUBECONFIG=<redacted> driver"),
+        ('{"apiKey": "abc"}', '{"apiKey": "<redacted>"}'),
+        ("PASSWORD=abc", "PASSWORD=<redacted>"),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+            "<redacted>",
+        ),
+    ],
+)
+def test_credentials_are_taken_out(text: str, wanted: str) -> None:
+    assert redacted(text) == wanted
+    assert redacted(wanted) == wanted, "a second pass changes nothing"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "driver --kubeconfig={kubeconfig} --node={node}",
+        "--dra-cluster=kubeconfig:my-context",
+        "the token of the claim is wrong",
+        "a bearer of news",
+        "api create resourceslices -> 201",
+        "driver --token={token}",
+    ],
+)
+def test_ordinary_texts_stay(text: str) -> None:
+    assert redacted(text) == text
+
+
+@pytest.mark.parametrize("name", ["apiToken", "DB_PASSWORD", "--client-secret", "private_key"])
+def test_names_of_secrets_are_recognised(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["canary_field", "tokenizer", "monkey", "secretary", "node"])
+def test_other_names_are_not(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+def test_data_is_redacted_by_name_and_by_place() -> None:
+    data = {
+        "env": {"API_TOKEN": "abc", "NODE": "n", "EMPTY_TOKEN": ""},
+        "command": ["driver", "--token", "abc", "--kubeconfig", "/x/y", "--secret", "--node", "n"],
+        "numbers": [1, 2.5, True, None],
+    }
+    assert redacted_data(data) == {
+        "env": {"API_TOKEN": "<redacted>", "NODE": "n", "EMPTY_TOKEN": ""},
+        "command": [
+            "driver",
+            "--token",
+            "<redacted>",
+            "--kubeconfig",
+            "<redacted>",
+            "--secret",
+            "--node",
+            "n",
+        ],
+        "numbers": [1, 2.5, True, None],
+    }
+
+
+def test_placeholders_stay_after_an_option() -> None:
+    assert redacted_data(["--kubeconfig", "{kubeconfig}"]) == ["--kubeconfig", "{kubeconfig}"]
