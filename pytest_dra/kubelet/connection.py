@@ -30,6 +30,10 @@ AUTHORITY_SAFE = "!$&'()*+,;=:[]@"
 """What gRPC leaves unescaped in an authority besides letters, digits and ``-._~`` (RFC 3986
 sub-delims and the brackets of an address)."""
 
+WATCH_S = 0.05
+"""Longest single wait for a change of state. A change ends it at once, but closing does not, so
+this bounds how long a close takes."""
+
 THREAD_END_S = 1.0
 """Longest wait for the thread of a closed connection, which ends at once."""
 
@@ -166,7 +170,7 @@ class Connection:
                 state = core.check_connectivity_state(True)
                 self._set_ready(ready=state == ready)
                 while not self._closed:
-                    event = core.watch_connectivity_state(state, time.time() + LOOK_AGAIN_S)
+                    event = core.watch_connectivity_state(state, time.time() + WATCH_S)
                     if event.success:
                         break
         except ValueError:

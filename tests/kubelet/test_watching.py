@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra.kubelet import Kubelet
 from pytest_dra.kubelet import KubeletSettings
+from pytest_dra.kubelet import watcher
 from pytest_dra.kubelet.registration import Next
-from pytest_dra.kubelet.watcher import MAX_ENTRIES
 from pytest_dra.kubelet.watcher import Schedule
 from pytest_dra.kubelet.watcher import scan
 from pytest_dra.waiting import Deadline
@@ -50,10 +51,16 @@ def test_a_missing_directory_is_an_empty_one() -> None:
     assert scan(Path("/nonexistent/registry")) == {}
 
 
-def test_a_scan_is_bounded(node: Node) -> None:
-    for number in range(MAX_ENTRIES + 50):
-        (node.registry / f"f{number}").touch()
+def test_a_scan_is_bounded(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watcher, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(watcher, "MAX_DEPTH", 2)
+    deep = node.registry / "1" / "2" / "3"
+    deep.mkdir(parents=True)
+    _bind(deep / "too-deep.sock")
     assert scan(node.registry) == {}
+    for number in range(8):
+        _bind(node.registry / f"{number}.sock")
+    assert 3 <= len(scan(node.registry)) <= 5
 
 
 def test_a_removed_socket_file_deregisters(node: Node) -> None:
@@ -123,8 +130,6 @@ def test_a_restarted_kubelet_registers_and_wipes_again(node: Node) -> None:
 
 
 def test_a_failing_wipe_at_the_start_goes_to_the_caller(node: Node) -> None:
-    from pytest_dra.kubelet import Kubelet
-
     def wipe(driver: str | None) -> None:
         raise OSError("no API server")
 
