@@ -29,6 +29,9 @@ TAG = "tag:yaml.org,2002:"
 STRING, NULL, BOOL, INT, FLOAT = (TAG + each for each in ("str", "null", "bool", "int", "float"))
 MERGE_KEY = "<<"
 
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""What YAML's escapes can write and no file, process or report can hold."""
+
 REFUSED: object = None
 """Stands for a value that has become a problem."""
 
@@ -191,6 +194,9 @@ class _Reader:
             self._refuse(node, path, "a key must be a string, not a list or a mapping")
             return None
         text = str(node.value)
+        if SURROGATE.search(text):
+            self._refuse(node, path, "a key with half of a surrogate pair is no text")
+            return None
         if node.style is None and text == MERGE_KEY:
             self._refuse(node, path, "merge keys (<<) are not read; write the keys out")
             return None
@@ -202,6 +208,8 @@ class _Reader:
     def _scalar(self, node: yaml.ScalarNode, path: Path) -> object:
         text = str(node.value)
         if node.tag == STRING:
+            if SURROGATE.search(text):
+                return self._refuse(node, path, "half of a surrogate pair is no character")
             return text
         if node.tag == NULL:
             return None

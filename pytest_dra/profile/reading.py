@@ -9,11 +9,15 @@ from pathlib import Path
 from pytest_dra.profile.model import DriverProfile
 from pytest_dra.profile.problems import Problem
 from pytest_dra.profile.problems import ProfileError
+from pytest_dra.spec import Json
 
 SIZE_LIMIT = 256 * 1024
 """Bytes of a profile file: a hundred times an ordinary one; PyYAML needs seconds for more."""
 
 SIZE_LIMIT_TEXT = "256 KiB"
+
+LOOKED_AT_BY = {"driver": {"launch"}, "injection": {"features"}}
+"""Blocks by the blocks whose rules depend on them: ``driver.scope`` decides who registers."""
 
 
 def load_profile(path: Path, *, today: datetime.date | None = None) -> DriverProfile:
@@ -25,7 +29,7 @@ def load_profile(path: Path, *, today: datetime.date | None = None) -> DriverPro
 
     Raises:
         ProfileError: the file cannot be read, is no YAML, has not the form of ``schema.json`` or
-            breaks a rule; all problems of one stage together, sorted by line.
+            breaks a rule; all that can be told at once, sorted by line.
     """
     from pytest_dra.profile import document as documents
     from pytest_dra.profile import form
@@ -40,16 +44,26 @@ def load_profile(path: Path, *, today: datetime.date | None = None) -> DriverPro
         raise ProfileError(name, document.problems)
     if today is None:
         today = datetime.datetime.now(tz=datetime.timezone.utc).date()
-    data = document.data
     told = {each.path for each in document.problems}
     # what is told already has no value, which is no second problem
     formal = [each for each in form.breaches(document) if each.path not in told]
-    if document.problems or formal or not isinstance(data, dict):
-        raise ProfileError(name, [*document.problems, *formal])
-    problems = list(rules.breaches(document, data, today=today))
+    problems = [*document.problems, *formal]
+    data = document.data
+    if not isinstance(data, dict):
+        raise ProfileError(name, problems)
+    problems += rules.breaches(document, _sound(data, problems), today=today)
     if problems:
         raise ProfileError(name, problems)
     return built(path, data)
+
+
+def _sound(data: Json, problems: list[Problem]) -> Json:
+    """The blocks of right form, without those whose rules look at a block that is not."""
+    broken = {each.path.partition(".")[0].partition("[")[0] for each in problems}
+    for block, others in LOOKED_AT_BY.items():
+        if block in broken:
+            broken |= others
+    return {name: block for name, block in data.items() if name not in broken}
 
 
 def _whole(message: str) -> Problem:

@@ -6,7 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
-WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 MODE = 0o666
 """The user's umask decides, as for every other file that a program writes."""
 

@@ -33,7 +33,7 @@ def remedy(result: CaseResult) -> str:
     if result.state is State.WAIVED:
         return "mend the driver, then remove the waiver from the profile (--dra-profile)"
     if reason.startswith(DESELECTED):
-        return f"run it with --dra-case={result.case.id}, or select everything"
+        return f"leave the selection of cases out, or name it: --dra-case={result.case.id}"
     if reason.startswith(BLOCKED):
         return f"see {reason.removeprefix(BLOCKED)}, which did not pass"
     if reason.startswith(INPUT_MISSING):

@@ -126,7 +126,7 @@ def _lacking(run: RunResult) -> Iterator[str]:
         musts = [each for each in members if each.case.level is Level.MUST]
         way_out = remedy(musts[0]) if musts else ""
         if way_out:
-            yield f"  MUST among them; to run it: {way_out}"
+            yield f"  a MUST is among them; {way_out}"
     if len(groups) > REASONS_SHOWN:
         yield f"{len(groups) - REASONS_SHOWN} more reasons stand in the report"
 

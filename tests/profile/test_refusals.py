@@ -214,6 +214,11 @@ WAIVER = "waivers: [{case: %s, reason: why, link: 'https://example.com/1', expir
             id="python-tag",
         ),
         pytest.param(
+            'samples: {pin: "\\ud800"}\n',
+            "dra-profile.yaml:3: samples.pin: half of a surrogate pair is no character",
+            id="surrogate",
+        ),
+        pytest.param(
             "budgets: {start: .nan}\n",
             "dra-profile.yaml:3: budgets.start: got '.nan', want a finite number",
             id="not-a-number",
@@ -288,6 +293,16 @@ def test_several_mistakes_are_told_together_and_by_line(tmp_path: Path) -> None:
         "dra-profile.yaml:4: hooks.fault: got 1, want a list of strings",
         "dra-profile.yaml:6: driver.scope: got 'moon', want node, cluster or both",
         "dra-profile.yaml:7: driver.nmae: unknown field; did you mean name?",
+    ]
+
+
+def test_a_wrong_type_does_not_hide_an_expired_waiver(tmp_path: Path) -> None:
+    body = "driver: {scope: moon}\nlaunch: {components: [{name: a, command: [x]}]}\n" + (
+        WAIVER % ("PREP-012", "2026-11-28")
+    )
+    assert [line.partition(": ")[2].partition(":")[0] for line in refused(tmp_path, body)] == [
+        "driver.scope",
+        "waivers[0].expires",
     ]
 
 

@@ -108,7 +108,7 @@ def test_what_did_not_run_says_why_and_what_would_run_it() -> None:
     skipped = case_of(suite_of(run_of({MUST_ID: State.NOT_RUN})), MUST_ID).find("skipped")
     assert skipped is not None
     assert skipped.attrib["message"] == "not-run: deselected"
-    assert skipped.text == f"run it with --dra-case={MUST_ID}, or select everything"
+    assert skipped.text == f"leave the selection of cases out, or name it: --dra-case={MUST_ID}"
 
 
 def test_a_provisional_failure_makes_no_build_red() -> None:

@@ -19,7 +19,11 @@ from tests.report.running import run_of
 @pytest.mark.parametrize(
     ("state", "reason", "wanted"),
     [
-        (State.NOT_RUN, "deselected", "run it with --dra-case=PREP-001, or select everything"),
+        (
+            State.NOT_RUN,
+            "deselected",
+            "leave the selection of cases out, or name it: --dra-case=PREP-001",
+        ),
         (State.NOT_RUN, "blocked by REG-001", "see REG-001, which did not pass"),
         (
             State.NOT_RUN,

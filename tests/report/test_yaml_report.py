@@ -106,7 +106,7 @@ def test_a_must_that_was_not_judged_stands_with_its_remedy() -> None:
             "case": OTHER_MUST_ID,
             "state": "not-run",
             "reason": "deselected",
-            "remedy": f"run it with --dra-case={OTHER_MUST_ID}, or select everything",
+            "remedy": f"leave the selection of cases out, or name it: --dra-case={OTHER_MUST_ID}",
         }
     ]
 
