@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 class Parts:
     """The classes that the driver is made of: a fault or a variant puts others in their place."""
 
+    api: type[ApiServer] = ApiServer
     inventories: type[Inventories] = Inventories
     claims: type[Claims] = Claims
     cdi: type[CdiStore] = CdiStore
@@ -54,7 +55,7 @@ class Driver:
         self.options = options
         self.stopping = threading.Event()
         self.failure: StartError | None = None
-        api = ApiServer(options.kubeconfig)
+        api = parts.api(options.kubeconfig)
         inventory = parts.inventories(options).load()
         claims = parts.claims(options.driver_name, api)
         self.cdi = parts.cdi(options.cdi_root, options.driver_name)
