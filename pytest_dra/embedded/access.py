@@ -44,6 +44,22 @@ class Attempt:
     path: str = ""
 
 
+TOKEN_PREFIX: Final = "/as/"
+"""Start of a path that carries the token: ``/as/<token>/api/v1/...``.
+
+client-go drops the credentials of a kubeconfig whose server is not HTTPS, but keeps the path of
+the server's URL; so over plain HTTP the path tells who is asking.
+"""
+
+
+def split_token(path: str) -> tuple[str, str]:
+    """Token ("" if there is none) and the path proper."""
+    if not path.startswith(TOKEN_PREFIX):
+        return "", path
+    token, _, rest = path[len(TOKEN_PREFIX) :].partition("/")
+    return token, f"/{rest}"
+
+
 Authorizer = Callable[[Attempt], bool]
 """True if the attempt is allowed."""
 
@@ -65,17 +81,19 @@ class Tokens:
         with self._lock:
             self._users[token] = user
 
-    def user(self, header: str | None) -> User:
-        """The user of an Authorization header.
+    def user(self, header: str | None, token: str = "") -> User:
+        """The user of an Authorization header, or else of the token of the path.
 
         Raises:
             ApiError: 401, the token is not known.
         """
-        if not header:
+        if not header and not token:
             return ANONYMOUS
-        scheme, _, token = header.partition(" ")
+        if header:
+            scheme, _, sent = header.partition(" ")
+            token = sent.strip() if scheme.lower() == "bearer" else ""
         with self._lock:
-            user = self._users.get(token.strip()) if scheme.lower() == "bearer" else None
+            user = self._users.get(token)
         if user is None:
             raise ApiError(401, "Unauthorized", "Unauthorized")
         return user

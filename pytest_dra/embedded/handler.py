@@ -97,10 +97,10 @@ class Handler:
         return _respond(reply)
 
     async def _reply(self, request: web.BaseRequest, record: _Record) -> Reply:
-        path = request.path
+        token, path = access.split_token(request.path)
         record.route = Route(name=path)
         record.verb = request.method.lower()
-        user = self._tokens.user(request.headers.get("Authorization"))
+        user = self._tokens.user(request.headers.get("Authorization"), token)
         record.identity = user.name
         parts = routing.split(path)
         route = routing.resource_path(parts)

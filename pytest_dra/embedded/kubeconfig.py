@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
 import yaml
+
+from pytest_dra.embedded.access import TOKEN_PREFIX
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9._~-]+")
 
 _MODE: Final = 0o600
 """The file holds a token: for its owner only."""
@@ -20,7 +25,15 @@ def write_kubeconfig(path: Path, *, server: str, token: str, context: str = "emb
         server: URL of the API server.
         token: bearer token of the user.
         context: name of cluster, user and context.
+
+    Raises:
+        ValueError: the token has characters that a URL would have to escape.
     """
+    if _TOKEN.fullmatch(token) is None:
+        raise ValueError("a token may only have letters, digits and . _ ~ -")
+    if server.startswith("http://"):
+        # client-go sends no token over plain HTTP, so the path has to say who is asking
+        server = f"{server.rstrip('/')}{TOKEN_PREFIX}{token}"
     config = {
         "apiVersion": "v1",
         "kind": "Config",
