@@ -19,6 +19,7 @@ from pytest_dra.cdi.document import Scalar
 from pytest_dra.cdi.document import Sequence
 from pytest_dra.cdi.document import read_document
 from pytest_dra.cdi.errors import CdiError
+from pytest_dra.cdi.errors import shown
 from pytest_dra.cdi.library import Library
 from pytest_dra.cdi.scalars import FALSE_WORDS
 from pytest_dra.cdi.scalars import TRUE_WORDS
@@ -54,18 +55,18 @@ def decode_spec(data: bytes, *, library: Library) -> Json:
 
 
 def _unknown(key: str, where: str) -> CdiError:
-    return CdiError(f"{where}: unknown field {key[:60]!r}", reason="unknown-field")
+    return CdiError(f"{where}: unknown field {shown(key)}", reason="unknown-field")
 
 
 def _duplicate(key: object, where: str) -> CdiError:
-    return CdiError(f"{where}: key {str(key)[:60]!r} is there twice", reason="duplicate-key")
+    return CdiError(f"{where}: key {shown(str(key))} is there twice", reason="duplicate-key")
 
 
 def _wrong(node: Node | None, shape: Shape, where: str) -> CdiError:
     got = {Sequence: "a list", Mapping: "an object"}.get(type(node), "")
     if isinstance(node, Scalar):
-        got = repr(node.text[:40])
-    return CdiError(f"{where}: got {got}, want a {shape.kind.value}", reason="wrong-type")
+        got = shown(node.text)
+    return CdiError(f"{where}: got {got}, want {shape.kind.value}", reason="wrong-type")
 
 
 def _merged_mappings(value: Node) -> list[Mapping]:
@@ -173,7 +174,7 @@ class _Decoder110:
         if shape.kind is Kind.BOOL and isinstance(value, bool):
             return value
         if isinstance(value, float) and not math.isfinite(value):
-            raise CdiError(f"{where}: {node.text!r} is no JSON number", reason="syntax")
+            raise CdiError(f"{where}: {shown(node.text)} is no JSON number", reason="syntax")
         if shape.kind in _RANGES and isinstance(value, (int, float)) and type(value) is not bool:
             low, high = _RANGES[shape.kind]
             whole = _json_integer(value) if isinstance(value, float) else value

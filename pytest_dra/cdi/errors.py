@@ -8,6 +8,15 @@ CRASH = "crash"
 """The reason of an error that does not refuse the file but ends the process that reads it."""
 
 
+MAXIMUM_SHOWN = 80
+"""Characters of a driver's text in an error, which must stay readable whatever it is."""
+
+
+def shown(text: str) -> str:
+    """A text of a driver as an error shows it: quoted, control characters escaped, cut."""
+    return repr(text[:MAXIMUM_SHOWN]) + ("..." if len(text) > MAXIMUM_SHOWN else "")
+
+
 class CdiError(ValueError):
     """A CDI name, file or request that a runtime refuses.
 
@@ -27,4 +36,6 @@ class UnresolvedError(CdiError):
 
     def __init__(self, missing: tuple[str, ...]) -> None:
         self.missing = missing
-        super().__init__(f"unresolvable CDI devices {', '.join(missing)}", reason="unresolved")
+        super().__init__(
+            f"unresolvable CDI devices {', '.join(map(shown, missing))}", reason="unresolved"
+        )

@@ -6,6 +6,7 @@ import os
 import stat
 
 from pytest_dra.cdi.errors import CdiError
+from pytest_dra.cdi.errors import shown
 from pytest_dra.cdi.library import Library
 from pytest_dra.cdi.library import library_of
 from pytest_dra.spec import Json
@@ -46,17 +47,17 @@ def _completed(node: Json) -> Json:
     except (OSError, ValueError) as error:
         if specified:
             return done
-        raise CdiError(f"host device {path!r}: {error}", reason="host-node") from None
+        raise CdiError(f"host device {shown(path)}: {_reason(error)}", reason="host-node") from None
     if not found:
         if specified:
             return done
-        raise CdiError(f"host device {path!r}: not a device node", reason="host-not-a-node")
+        raise CdiError(f"host device {shown(path)}: not a device node", reason="host-not-a-node")
     done.setdefault("fileMode", stat.S_IMODE(status.st_mode))
     if specified:
         return done
     if kind and kind != found:
         raise CdiError(
-            f"device {node['path']!r}: type: got {found!r} on the host, want {kind!r}",
+            f"device {shown(node['path'])}: type: got {found!r} on the host, want {kind!r}",
             reason="host-type",
         )
     done["type"] = found
@@ -72,3 +73,8 @@ def _node_type(mode: int) -> str:
     if stat.S_ISCHR(mode):
         return "c"
     return _FIFO if stat.S_ISFIFO(mode) else ""
+
+
+def _reason(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) else None
+    return text or str(error)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from pytest_dra.cdi.errors import CRASH
 from pytest_dra.cdi.errors import CdiError
+from pytest_dra.cdi.errors import shown
 from pytest_dra.cdi.library import Library
 from pytest_dra.cdi.library import library_of
 
@@ -45,7 +46,7 @@ def parse_qualified_name(text: str, *, library: str = Library.V1_1_0.value) -> Q
     vendor, cls = split_kind(qualifier)
     if text.startswith("/") or not equals or not vendor or not name:
         raise CdiError(
-            f"CDI device {text!r}: got no qualified name, want vendor/class=name",
+            f"CDI device {shown(text)}: got no qualified name, want vendor/class=name",
             reason="unqualified",
         )
     version = library_of(library)
@@ -76,17 +77,17 @@ def check_class(cls: str, *, library: Library) -> None:
 def _check_kind_part(text: str, *, what: str, library: Library) -> None:
     want = "want a letter first, a letter or digit last, letters, digits, _ - . between"
     if not text or text[0] not in _LETTERS:
-        raise CdiError(f"{what} {text!r}: {want}", reason=what)
+        raise CdiError(f"{what} {shown(text)}: {want}", reason=what)
     if len(text) == 1:
         if library is Library.V1_1_0:
             raise CdiError(
-                f"{what} {text!r}: one letter crashes library 1.1.0 and the containerd that runs"
-                " it; want at least two characters",
+                f"{what} {shown(text)}: one letter crashes library 1.1.0 and the containerd that"
+                " runs it; want at least two characters",
                 reason=CRASH,
             )
         return
     if text[-1] not in _ALPHANUMERIC or not _KIND_MIDDLE.issuperset(text[1:-1]):
-        raise CdiError(f"{what} {text!r}: {want}", reason=what)
+        raise CdiError(f"{what} {shown(text)}: {want}", reason=what)
 
 
 def check_device_name(name: str) -> None:
@@ -94,7 +95,7 @@ def check_device_name(name: str) -> None:
     ends = bool(name) and name[0] in _ALPHANUMERIC and name[-1] in _ALPHANUMERIC
     if not ends or not _DEVICE_MIDDLE.issuperset(name[1:-1]):
         raise CdiError(
-            f"device name {name!r}: want a letter or digit first and last,"
+            f"device name {shown(name)}: want a letter or digit first and last,"
             " letters, digits, _ - . : between",
             reason="device-name",
         )
@@ -121,7 +122,7 @@ def annotation_key(plugin: str, device_id: str) -> str:
     ends = name[0] in _ALPHANUMERIC and name[-1] in _ALPHANUMERIC
     if not good or not ends or not _KIND_MIDDLE.issuperset(name[1:-1]):
         raise CdiError(
-            f"annotation name {name!r}: want a plugin and a device id, together at most"
+            f"annotation name {shown(name)}: want a plugin and a device id, together at most"
             f" {MAXIMUM_ANNOTATION_NAME} bytes of letters, digits, _ - .",
             reason="annotation",
         )

@@ -13,6 +13,7 @@ from pytest_dra.cdi.decoding import decode_spec
 from pytest_dra.cdi.errors import CRASH
 from pytest_dra.cdi.errors import CdiError
 from pytest_dra.cdi.errors import UnresolvedError
+from pytest_dra.cdi.errors import shown
 from pytest_dra.cdi.files import digest
 from pytest_dra.cdi.files import list_directory
 from pytest_dra.cdi.files import read_file
@@ -180,7 +181,7 @@ def _marked(
     for name, items in sorted(mine.items()):
         paths = ", ".join(str(files[item].path) for item in items if item != index)
         errors.append(
-            f"device {name!r}: also defined by {paths} of the same directory, so it cannot be"
+            f"device {shown(name)}: also defined by {paths} of the same directory, so it cannot be"
             " resolved; want one file to define it"
         )
     return dataclasses.replace(

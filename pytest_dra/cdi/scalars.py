@@ -14,6 +14,7 @@ import re
 import struct
 
 from pytest_dra.cdi.errors import CdiError
+from pytest_dra.cdi.errors import shown
 from pytest_dra.cdi.library import Library
 
 Value = bool | int | float | str | None
@@ -94,7 +95,7 @@ def _binary(text: str) -> str:
     try:
         return base64.b64decode("".join(text.split("\n")), validate=True).decode(errors="replace")
     except binascii.Error as error:
-        raise CdiError(f"!!binary {text[:40]!r}: {error}", reason="syntax") from None
+        raise CdiError(f"!!binary {shown(text)}: {error}", reason="syntax") from None
 
 
 def _tagged(text: str, name: str, library: Library) -> Value:
@@ -104,7 +105,7 @@ def _tagged(text: str, name: str, library: Library) -> Value:
     wanted = {"bool": bool, "int": int, "float": float, "null": type(None), "timestamp": str}
     if type(value) is not wanted[name]:
         raise CdiError(
-            f"{text[:40]!r}: got no {name}, want one after !!{name}", reason="wrong-type"
+            f"{shown(text)}: got no {name}, want one after !!{name}", reason="wrong-type"
         )
     return value
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 class Kind(enum.Enum):
     """The shape of a value."""
 
-    STRING = "string"
-    INT64 = "64 bit integer"
-    UINT32 = "unsigned 32 bit integer"
-    BOOL = "boolean"
-    LIST = "list"
-    MAP = "map of strings"
-    BLOCK = "object"
+    STRING = "a string"
+    INT64 = "an integer of 64 bits"
+    UINT32 = "an unsigned integer of 32 bits"
+    BOOL = "a boolean"
+    LIST = "a list"
+    MAP = "a map of strings"
+    BLOCK = "an object"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_dra.cdi.errors import CRASH
 from pytest_dra.cdi.errors import CdiError
+from pytest_dra.cdi.errors import shown
 from pytest_dra.cdi.library import Library
 from pytest_dra.cdi.names import check_class
 from pytest_dra.cdi.names import check_device_name
@@ -55,7 +56,7 @@ def check_spec(spec: Json, *, library: Library) -> None:
         name = device.get("name", "")
         check_device_name(name)
         edits = device.get("containerEdits", {})
-        where = f"device {name!r}"
+        where = f"device {shown(name)}"
         if "intelRdt" not in edits and not any(edits.get(field) for field in _EDIT_FIELDS):
             raise CdiError(
                 f"{where}: got no containerEdits, want at least one edit", reason="device-empty"
@@ -74,13 +75,13 @@ def check_version(spec: Json, *, library: Library) -> None:
     known = version.removeprefix("v")
     if known not in VERSIONS:
         raise CdiError(
-            f"cdiVersion: got {version!r}, want one of {', '.join(VERSIONS)}",
+            f"cdiVersion: got {shown(version)}, want one of {', '.join(VERSIONS)}",
             reason="version-unknown",
         )
     least = minimum_version(spec, library=library)
     if VERSIONS.index(known) < VERSIONS.index(least):
         raise CdiError(
-            f"cdiVersion: got {version!r}, want at least {least} for the fields in use",
+            f"cdiVersion: got {shown(version)}, want at least {least} for the fields in use",
             reason="version-too-low",
         )
 
@@ -180,7 +181,7 @@ def _null_entry(field: str, place: str, library: Library) -> CdiError:
 def _check_env(env: list[str], where: str, reason: str) -> None:
     for variable in env:
         if variable.find("=") <= 0:
-            raise CdiError(f"{where}: got {variable[:60]!r}, want NAME=value", reason=reason)
+            raise CdiError(f"{where}: got {shown(variable)}, want NAME=value", reason=reason)
 
 
 def _check_node(node: Json, where: str, library: Library) -> None:
@@ -188,7 +189,7 @@ def _check_node(node: Json, where: str, library: Library) -> None:
         raise CdiError(f"{where}: path is empty", reason="node-path")
     if node.get("type", "") not in NODE_TYPES:
         raise CdiError(
-            f"{where}: type: got {node['type']!r}, want b, c, u, p or none", reason="node-type"
+            f"{where}: type: got {shown(node['type'])}, want b, c, u, p or none", reason="node-type"
         )
     newest = library is Library.V1_1_2
     if newest and (node.get("major", 0) < 0 or node.get("minor", 0) < 0):
@@ -198,7 +199,7 @@ def _check_node(node: Json, where: str, library: Library) -> None:
         return
     if not frozenset("rwm").issuperset(permissions):
         raise CdiError(
-            f"{where}: permissions: got {permissions!r}, want letters of rwm",
+            f"{where}: permissions: got {shown(permissions)}, want letters of rwm",
             reason="node-permissions",
         )
 
@@ -206,7 +207,7 @@ def _check_node(node: Json, where: str, library: Library) -> None:
 def _check_hook(hook: Json, where: str, _library: Library) -> None:
     if hook.get("hookName", "") not in HOOK_NAMES:
         raise CdiError(
-            f"{where}: hookName: got {hook.get('hookName', '')!r},"
+            f"{where}: hookName: got {shown(hook.get('hookName', ''))},"
             f" want one of {', '.join(HOOK_NAMES)}",
             reason="hook-name",
         )
@@ -235,7 +236,7 @@ def _check_clos_id(clos_id: str, where: str) -> None:
     too_long = len(clos_id.encode(errors="replace")) >= MAXIMUM_CLOS_ID
     if too_long or clos_id in (".", "..") or "/" in clos_id or "\n" in clos_id:
         raise CdiError(
-            f"{where}: closID: got {clos_id[:60]!r}, want a file name or '/'", reason="clos-id"
+            f"{where}: closID: got {shown(clos_id)}, want a file name or '/'", reason="clos-id"
         )
 
 
@@ -251,5 +252,7 @@ def check_net_devices(devices: list[Json], *, where: str, library: Library) -> N
             if not name:
                 raise CdiError(f"{place}: {field} is empty", reason="net-device")
             if (field, name) in seen:
-                raise CdiError(f"{place}: {field} {name!r} is there twice", reason="net-device")
+                raise CdiError(
+                    f"{place}: {field} {shown(name)} is there twice", reason="net-device"
+                )
             seen.add((field, name))
