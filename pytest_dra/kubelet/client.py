@@ -104,10 +104,8 @@ class RegistrationClient(_Client):
         super().__init__(connection, timeline, instance)
 
     def get_info(self, *, timeout_s: float = 1.0) -> GetInfoReply:
-        """Ask the plugin who it is. The call waits for a connection within its deadline."""
-        outcome = self._connection.call(
-            GET_INFO, GET_INFO.request(), timeout_s=timeout_s, wait_for_ready=True
-        )
+        """Ask the plugin who it is; UNAVAILABLE at once where nobody listens."""
+        outcome = self._connection.call(GET_INFO, GET_INFO.request(), timeout_s=timeout_s)
         info = plugin_info(outcome.message) if outcome.message is not None else None
         serial = self._record(GET_INFO, {}, info_json(info) if info else None, outcome)
         return GetInfoReply(
@@ -125,7 +123,6 @@ class RegistrationClient(_Client):
             method,
             method.request(plugin_registered=registered, error=error),
             timeout_s=timeout_s,
-            wait_for_ready=True,
         )
         request: Json = {"plugin_registered": registered, "error": error}
         response: Json | None = {} if outcome.message is not None else None

@@ -105,12 +105,12 @@ class Log:
 class Child:
     """One spawned process; ``pipe`` is None once its output has ended."""
 
-    def __init__(self, number: int, process: subprocess.Popen[bytes], log: Log) -> None:
+    def __init__(self, number: int, process: subprocess.Popen[bytes], log: Log, pipe: int) -> None:
         self.number = number
         self.process = process
         self.pid = process.pid
         self.log = log
-        self.pipe: int | None = None
+        self.pipe: int | None = pipe
         self.ended = False
 
 
@@ -266,9 +266,7 @@ class Keeper:
             raise
         finally:
             os.close(writer)
-        child = Child(number, process, log)
-        self.children[number] = child
-        child.pipe = reader
+        child = self.children[number] = Child(number, process, log, reader)
         os.set_blocking(reader, False)
         self.selector.register(reader, selectors.EVENT_READ, lambda: self._pump(child))
         return {"id": number, "pid": child.pid}
@@ -393,10 +391,6 @@ def open_up(path: str) -> None:
                 pending += [e.path for e in entries if e.is_dir(follow_symlinks=False)]
 
 
-def main() -> None:
+if __name__ == "__main__":
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     Keeper(int(sys.argv[1])).run()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,8 @@
 """A driver that does all it can to stay: run as ``python nasty_driver.py REGISTRY PIDS``.
 
-It ignores signals, binds a socket, and leaves three descendants: one in its group, one in a session
-of its own, and a daemon without parent and environment. All pids end up in the file PIDS.
+It ignores signals, binds a socket, and leaves four descendants: one in its group, one in a session
+of its own, a daemon without parent, and one without environment as well. All pids end up in the
+file PIDS.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ def _stay(*, session: bool, env: dict[str, str] | None = None) -> int:
     return subprocess.Popen(argv, start_new_session=session, env=env).pid
 
 
-def _daemon() -> int:
+def _daemon(*, env: dict[str, str] | None) -> int:
     reader, writer = os.pipe()
     middle = os.fork()
     if middle == 0:
         os.setsid()
-        os.write(writer, str(_stay(session=True, env={})).encode())
+        os.write(writer, str(_stay(session=True, env=env)).encode())
         os._exit(0)
     os.waitpid(middle, 0)
     return int(os.read(reader, 20))
@@ -47,7 +48,8 @@ def main() -> None:
     locked.chmod(0)
     outside = Path(registry, "outside")
     outside.symlink_to(sys.argv[2] + ".kept")
-    family = [os.getpid(), _stay(session=False), _stay(session=True), _daemon()]
+    family = [os.getpid(), _stay(session=False), _stay(session=True)]
+    family += [_daemon(env=None), _daemon(env={})]
     ready = Path(pids + ".new")
     ready.write_text(" ".join(map(str, family)))
     ready.rename(pids)
