@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_dra.kubelet.answers import PluginInfo
 from pytest_dra.kubelet.answers import bounded_text
 from pytest_dra.kubelet.client import DraClient
+from pytest_dra.kubelet.connection import shown
 from pytest_dra.kubelet.settings import KubeletSettings
 from pytest_dra.kubelet.wiping import SliceWiper
 from pytest_dra.timeline import Mark
@@ -34,7 +35,7 @@ class Plugin:
 
 def announced_endpoint(info: PluginInfo, socket: Path) -> str:
     """The endpoint as the kubelet keeps it: the plugin's text, or the path of the socket itself."""
-    return info.endpoint or str(socket)
+    return info.endpoint or shown(socket)
 
 
 class EndpointTaken(Exception):

@@ -81,9 +81,8 @@ def choose_service(supported_versions: Sequence[str]) -> str | None:
 def refusal_of(info: PluginInfo, socket: Path) -> str:
     """What the kubelet has against ``info``, as it tells the plugin; empty if nothing."""
     if info.type != PLUGIN_TYPE:
-        return (
-            f"{ERROR_PREFIX}no handler registered for plugin type: {info.type} at socket {socket}"
-        )
+        problem = f"no handler registered for plugin type: {info.type}"
+        return f"{ERROR_PREFIX}{problem} at socket {shown(socket)}"
     if choose_service(info.supported_versions) is not None:
         return ""
     if info.supported_versions:
@@ -106,7 +105,7 @@ def _go_list(texts: Sequence[str]) -> str:
 
 def endpoint_path(info: PluginInfo, socket: Path) -> Path:
     """Where the DRA socket of the plugin is looked for."""
-    return KUBELET_CWD / announced_endpoint(info, socket)
+    return KUBELET_CWD / info.endpoint if info.endpoint else socket
 
 
 def probe(endpoint: Path, *, timeout_s: float, instance: str) -> EndpointProbe:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from pytest_dra.kubelet.answers import bounded_text
 from pytest_dra.kubelet.settings import KubeletSettings
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
@@ -87,9 +88,7 @@ class SliceWiper:
         try:
             self._wipe(of)
         except Exception as error:  # whatever the API client raises: tried again, and written down
-            self._timeline.add(
-                Mark(text=f"wiping the slices of {of or 'all drivers'} failed: {error}")
-            )
+            self._mark(f"wiping the slices of {of or 'all drivers'} failed: {error}")
             with self._changed:
                 pause = self._pause.get(driver, self._settings.wipe_retry_s)
                 self._pause[driver] = min(2 * pause, self._settings.wipe_retry_limit_s)
@@ -97,6 +96,7 @@ class SliceWiper:
             return
         with self._changed:
             self._pause.pop(driver, None)
-        self._timeline.add(
-            Mark(text=f"slices of {of or 'all drivers'} wiped", instance=self._instance)
-        )
+        self._mark(f"slices of {of or 'all drivers'} wiped")
+
+    def _mark(self, text: str) -> None:
+        self._timeline.add(Mark(text=bounded_text(text), instance=self._instance))

@@ -66,6 +66,7 @@ class Keeper:
         self._answers: dict[int, dict[str, Any]] = {}
         self._states: dict[int, _State] = {}
         self._sequence = 0
+        self._owner = os.getpid()
         self._broken = ""
 
     def __enter__(self) -> Keeper:
@@ -90,6 +91,7 @@ class Keeper:
         if self._script is not None:
             return
         self._broken = ""
+        self._owner = os.getpid()
         self._script = subprocess.Popen(
             [sys.executable, "-I", "-S", str(KEEPER_SCRIPT), str(os.getpid())],
             stdin=subprocess.PIPE,
@@ -154,6 +156,9 @@ class Keeper:
         Raises:
             LaunchError: a directory could not be removed, or the script did not end in time.
         """
+        if os.getpid() != self._owner:
+            # A forked copy of pytest: what runs is not its own.
+            return
         script, self._script = self._script, None
         if script is None or script.stdin is None or script.stdout is None:
             return

@@ -11,7 +11,9 @@ from pytest_dra.kubelet import ClaimRef
 from pytest_dra.kubelet import DraClient
 from pytest_dra.kubelet.answers import RECORDED_LIMIT
 from pytest_dra.kubelet.answers import bounded
+from pytest_dra.kubelet.wiping import SliceWiper
 from pytest_dra.timeline import DraCall
+from pytest_dra.timeline import Mark
 from pytest_dra.waiting import Deadline
 from pytest_dra.wire import Method
 from tests.kubelet.conftest import SMALL
@@ -216,3 +218,22 @@ def test_a_nameless_driver_that_leaves_takes_all_slices_along(node: Node) -> Non
     soon(kubelet.plugins)
     plugin.stop()
     soon(lambda: node.wiped == [None, None])
+
+
+def test_a_wipe_that_fails_is_tried_again(node: Node) -> None:
+    tried: list[str | None] = []
+
+    def wipe(driver: str | None) -> None:
+        tried.append(driver)
+        if len(tried) < 3:
+            raise OSError("no API server")
+
+    settings = dataclasses.replace(SMALL, wipe_delay_s=0.05, wipe_retry_s=0.05)
+    wiper = SliceWiper(wipe=wipe, timeline=node.timeline, instance="A", settings=settings)
+    wiper.start()
+    node.stack.callback(wiper.stop)
+    wiper.note(DRIVER, connected=False)
+    soon(lambda: node.timeline.entries(Mark, where=lambda mark: mark.text.endswith("wiped")))
+    assert tried == [DRIVER] * 3
+    failed = node.timeline.entries(Mark, where=lambda mark: "no API server" in mark.text)
+    assert len(failed) == 2

@@ -240,3 +240,13 @@ def test_file_names_that_are_no_text_are_no_trouble(node: Node) -> None:
         bound.bind(os.fsencode(node.registry) + b"/\xff%41.sock")
     kubelet = node.kubelet(settings=dataclasses.replace(SMALL, dial_s=0.1))
     assert soon(kubelet.attempts)[0].info is None
+
+
+def test_a_refusal_names_a_socket_whose_name_is_no_text(node: Node) -> None:
+    plugin = node.plugin(versions=(), said_endpoint="")
+    plugin.socket = node.root / "new.sock"
+    plugin.serve_registration()
+    plugin.socket.rename(node.registry / os.fsdecode(b"\xff.sock"))
+    node.kubelet()
+    soon(lambda: plugin.notified)
+    assert "/\ufffd.sock: empty list of supported" in plugin.notified[0][1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -140,3 +141,15 @@ def test_closing_twice_and_closing_unstarted_are_harmless() -> None:
     keeper.close()
     with pytest.raises(LaunchError, match="not started"):
         keeper.own_directory(Path("/tmp"))
+
+
+def test_a_forked_copy_of_pytest_ends_nothing(keeper: Keeper, tmp_path: Path) -> None:
+    process = keeper.spawn(
+        ["sleep", "300"], env=dict(os.environ), cwd=tmp_path, log=tmp_path / "log"
+    )
+    copy = multiprocessing.get_context("fork").Process(target=keeper.close)
+    copy.start()
+    copy.join(20)
+    assert copy.exitcode == 0
+    process.signal(signal.SIGCONT)
+    assert process.alive
