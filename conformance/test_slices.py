@@ -11,8 +11,6 @@ from pytest_dra.profile import Hardware
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
-from pytest_dra.waiting import Deadline
-from pytest_dra.waiting import until
 
 BACK_S = 90.0
 """Deadline for slices to come back: the Go helper repairs at the next multiple of 30 (60) s."""
@@ -109,9 +107,4 @@ def test_slice_012_wiped_slices(dra_bench: Bench) -> None:
 def _wait_for(instance: Instance, before: list[Json], limit_s: float) -> list[Json]:
     """Wait until the inventory is there; returns the slices as they are then or at the deadline."""
     wanted = slices.inventory(before)
-
-    def look() -> list[Json] | None:
-        now = instance.slices()
-        return now if wanted <= slices.inventory(now) else None
-
-    return until(instance.timeline, look, Deadline.after(limit_s)) or instance.slices()
+    return instance.wait_for_slices(lambda now: wanted <= slices.inventory(now), within_s=limit_s)

@@ -75,6 +75,7 @@ class Bench:
         self._setup = setup
         self._primary: Instance | None = None
         self._others: list[Instance] = []
+        self._nodes: set[str] = set()
         self._held: dict[str, Claim] = {}
         self._dirty = ""
         self._registration: Registration | Violation | None = None
@@ -125,6 +126,7 @@ class Bench:
             directories=NodeDirectories.make(self._setup.keeper),
             budgets=self.profile.budgets,
             timeline=self.timeline,
+            nodes=self._nodes,
         )
         self._others.append(instance)
         return instance
@@ -294,6 +296,7 @@ class Bench:
         if self._dirty:
             self._renew()
         if works:
+            self.instance.plugin()
             self.plain_cycle()
         self.timeline.add(Mark(text=f"case {case.id} begins"))
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,6 +68,7 @@ class Instance:
         driver_name: expected name, or None to take what it registers.
         directories: the node's directories.
         budgets: deadlines of the driver's profile.
+        nodes: names of all nodes of the bench; this one's is added.
     """
 
     def __init__(
@@ -81,8 +83,11 @@ class Instance:
         directories: NodeDirectories,
         budgets: Budgets,
         timeline: Timeline,
+        nodes: set[str],
     ) -> None:
         self.name = name
+        self._nodes = nodes
+        nodes.add(node)
         self.node = node
         self.timeline = timeline
         self.directories = directories
@@ -190,21 +195,42 @@ class Instance:
         )
 
     def slices(self) -> list[Json]:
-        """The driver's slices as the API server has them now."""
+        """The driver's slices now, without those of the bench's other nodes."""
         name = self.driver_name
         if name is None:
             return []
-        return self._cluster.admin().list(RESOURCE_SLICES, field_selector=f"spec.driver={name}")
+        every = self._cluster.admin().list(RESOURCE_SLICES, field_selector=f"spec.driver={name}")
+        others = self._nodes - {self.node}
+        return [item for item in every if item["spec"].get("nodeName") not in others]
 
     def wait_published(self, *, within_s: float | None = None) -> list[Json]:
         """Wait until a slice with a device is there; returns all slices (empty: none came)."""
         span = self.budgets.publish if within_s is None else within_s
 
-        def look() -> list[Json] | None:
-            slices = self.slices()
-            return slices if any(item["spec"].get("devices") for item in slices) else None
+        def there(slices: list[Json]) -> bool:
+            return any(item["spec"].get("devices") for item in slices)
 
-        return until(self.timeline, look, Deadline.after(span)) or self.slices()
+        return self.wait_for_slices(there, within_s=span)
+
+    def wait_for_slices(
+        self, wanted: Callable[[list[Json]], bool], *, within_s: float
+    ) -> list[Json]:
+        """Wait until ``wanted`` is true of the slices; returns them as they are then or at the end.
+
+        The slices are read again after each write of the driver, so that waiting costs nothing.
+        """
+        deadline = Deadline.after(within_s)
+        seen = -1
+
+        def changed() -> bool:
+            return len(self.slice_writes()) != seen
+
+        while True:
+            seen = len(self.slice_writes())
+            slices = self.slices()
+            if wanted(slices) or deadline.passed:
+                return slices
+            until(self.timeline, changed, deadline)
 
     def settle(self) -> bool:
         """Wait until publishing has settled; False if the driver never stops writing."""

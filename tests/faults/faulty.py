@@ -1,0 +1,96 @@
+"""Judging the fake driver with one of its faults, in a process of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pytest_dra.cases import implemented
+
+PROFILE = Path(__file__).with_name("dra-profile.yaml")
+EXPECTED = Path(__file__).with_name("expected.json")
+
+RUN_LIMIT_S = 300.0
+"""Longest run of the suite on one faulty driver."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a run said: ids by state, and the whole report."""
+
+    failed: frozenset[str]
+    errored: frozenset[str]
+    passed: frozenset[str]
+    report: Mapping[str, Any]
+    output: str
+
+
+def judge(
+    *,
+    fault: str = "",
+    cases: str = "",
+    output: Path | None = None,
+    workers: int = 0,
+    arguments: tuple[str, ...] = (),
+) -> Verdict:
+    """Run the suite on the fake driver.
+
+    Args:
+        fault: case id of the fault; empty for the good driver.
+        cases: for ``--dra-case``; empty for all.
+        output: directory of the report; a temporary one if None.
+        workers: xdist workers, 0 for none.
+        arguments: further options of pytest.
+    """
+    with tempfile.TemporaryDirectory(prefix="dra-fault-") as empty:
+        directory = output or Path(empty) / "results"
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            f"--dra-driver=fake {f'--fault={fault}' if fault else ''}",
+            f"--dra-profile={PROFILE}",
+            f"--dra-output={directory}",
+            *([f"--dra-case={cases}"] if cases else []),
+            *(["-n", str(workers)] if workers else []),
+            *arguments,
+        ]
+        done = subprocess.run(
+            command, cwd=empty, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False
+        )
+        file = directory / "report.yaml"
+        if not file.exists():
+            raise RuntimeError(f"no report from {command}:\n{done.stdout}\n{done.stderr}")
+        report = yaml.safe_load(file.read_text("utf-8"))
+    states: dict[str, set[str]] = {}
+    for entry in report["cases"]:
+        states.setdefault(entry["state"], set()).add(entry["id"])
+    return Verdict(
+        failed=frozenset(states.get("failed", ())),
+        errored=frozenset(states.get("errored", ())),
+        passed=frozenset(states.get("passed", ())),
+        report=report,
+        output=done.stdout + done.stderr,
+    )
+
+
+def also_failing(fault: str) -> frozenset[str]:
+    """Cases that must fail with a fault beside its own, as reviewed."""
+    reviewed = json.loads(EXPECTED.read_text("utf-8"))["also_fails"]
+    return frozenset(entry["case"] for entry in reviewed.get(fault, ()))
+
+
+def faults() -> list[str]:
+    """All faults: one per case that the suite has."""
+    return sorted(implemented())

@@ -1,0 +1,65 @@
+"""Each fault against its own case and area: exactly that case must fail.
+
+``python -m tests.faults.run [--output DIR] [FAULT...]``; two drivers at a time. Exits 1 if a fault
+is not found, or finds more than it should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import sys
+import time
+from pathlib import Path
+
+from tests.faults.faulty import also_failing
+from tests.faults.faulty import faults
+from tests.faults.faulty import judge
+
+PARALLEL = 2
+"""Runs at a time: a run mostly waits."""
+
+
+def difference(fault: str, *, cases: str, output: Path | None = None) -> str:
+    """What is wrong with the run on one fault; empty if exactly the right cases fail."""
+    verdict = judge(fault=fault, cases=cases, output=output)
+    wanted = {fault} | {
+        id for id in also_failing(fault) if not cases or id.split("-")[0] == fault.split("-")[0]
+    }
+    if verdict.errored:
+        return f"errored: {', '.join(sorted(verdict.errored))}"
+    if fault not in verdict.failed:
+        return "its own case does not fail"
+    more, less = verdict.failed - wanted, wanted - verdict.failed
+    return "; ".join(
+        [f"also fails {id}" for id in sorted(more)] + [f"{id} does not fail" for id in sorted(less)]
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Run all faults or those named; prints one line each and a closing line."""
+    parser = argparse.ArgumentParser(prog="tests.faults.run")
+    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--whole", action="store_true", help="against the whole suite")
+    parser.add_argument("fault", nargs="*")
+    options = parser.parse_args(arguments)
+    chosen = options.fault or faults()
+    wrong = 0
+
+    def one(fault: str) -> tuple[str, str, float]:
+        began = time.monotonic()
+        output = options.output / fault if options.output else None
+        cases = "" if options.whole else fault.split("-")[0]
+        return fault, difference(fault, cases=cases, output=output), time.monotonic() - began
+
+    with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
+        for fault, problem, took in pool.map(one, chosen):
+            wrong += bool(problem)
+            sys.stdout.write(f"{fault} {took:5.1f} s  {problem or 'exactly its own case fails'}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(chosen) - wrong} passed, {wrong} failed\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
