@@ -1,8 +1,84 @@
+"""DeviceClasses, and the taint rules that administrators write."""
+
 from __future__ import annotations
+
 from typing import ClassVar
+
+from pytest_dra.api import names
+from pytest_dra.embedded import claimspec
+from pytest_dra.embedded import devicerules
+from pytest_dra.embedded.claimspec import listed
+from pytest_dra.embedded.claimstatus import validate_conditions
+from pytest_dra.embedded.gates import drop_class_fields
+from pytest_dra.embedded.report import Report
+from pytest_dra.embedded.scalars import now
+from pytest_dra.embedded.strategy import Context
 from pytest_dra.embedded.strategy import Strategy
+from pytest_dra.spec import Json
 
 
 class DeviceClasses(Strategy):
+    """Classes of devices."""
+
     generation: ClassVar[bool] = True
-    status: ClassVar[bool] = False
+
+    def drop_gated(self, new: Json, old: Json | None, ctx: Context) -> None:
+        """The extended resource name has a gate."""
+        drop_class_fields(new["spec"], old["spec"] if old else None, ctx.version)
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Selectors, configuration, extended resource."""
+        spec, limits = obj["spec"], ctx.version.limits
+        claimspec.validate_selectors(spec.get("selectors") or [], "spec.selectors", limits, report)
+        listed(
+            spec.get("config") or [],
+            "spec.config",
+            limits.config,
+            lambda config, path: claimspec.validate_opaque(config, path, limits, report),
+            None,
+            report,
+        )
+        name = spec.get("extendedResourceName")
+        if name is not None:
+            report.format("spec.extendedResourceName", name, extended_resource_error(name))
+
+
+def extended_resource_error(name: str) -> str:
+    """A resource name with a domain that is not of Kubernetes itself."""
+    domain, slash, _ = name.partition("/")
+    native = not slash or domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
+    if native or name.startswith("requests."):
+        return "must be a valid extended resource name"
+    return names.label_key_error(f"requests.{name}")
+
+
+class DeviceTaintRules(Strategy):
+    """Rules that taint devices of slices."""
+
+    generation: ClassVar[bool] = True
+    status: ClassVar[bool] = True
+
+    def default(self, obj: Json) -> None:
+        """A taint without a time gets the present."""
+        obj["spec"]["taint"].setdefault("timeAdded", now())
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Selector and taint."""
+        spec = obj["spec"]
+        selector = spec.get("deviceSelector") or {}
+        if "driver" in selector:
+            devicerules.driver(selector["driver"], "spec.deviceSelector.driver", report)
+        if "pool" in selector:
+            devicerules.pool(selector["pool"], "spec.deviceSelector.pool", report)
+        if "device" in selector:
+            error = names.dns_label_error(selector["device"])
+            report.format("spec.deviceSelector.device", selector["device"], error)
+        devicerules.taint(spec["taint"], "spec.taint", report)
+
+    def validate_status(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
+        """Conditions."""
+        conditions = new["status"].get("conditions") or []
+        limit = ctx.version.limits.status_conditions
+        if len(conditions) > limit:
+            report.too_many("status.conditions", len(conditions), limit)
+        validate_conditions(conditions, "status.conditions", report)

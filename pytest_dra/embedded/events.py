@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from typing import Final
 
+from pytest_dra.api import names
 from pytest_dra.embedded.report import Report
 from pytest_dra.embedded.strategy import Context
 from pytest_dra.embedded.strategy import Strategy
@@ -32,6 +33,9 @@ def to_new(event: Json) -> Json:
     out = {_TO_NEW.get(name, name): value for name, value in event.items()}
     if out.get("regarding") == {}:
         del out["regarding"]
+    for name in ("reportingController", "reportingInstance"):
+        if not out.get(name):
+            out.pop(name, None)
     return out
 
 
@@ -62,8 +66,13 @@ class NewEvents(CoreEvents):
         _validate_place(obj, report)
         if not obj.get("eventTime"):
             report.required("eventTime")
-        if not obj.get("reportingComponent"):
+        controller = obj.get("reportingComponent", "")
+        if not controller:
             report.required("reportingController")
+        if names.label_key_error(controller):
+            report.invalid("reportingController", controller, "name part must be non-empty")
+            if not controller:
+                report.invalid("reportingController", controller, "must be a qualified name")
         if not obj.get("reportingInstance"):
             report.required("reportingInstance")
         if not obj.get("action"):

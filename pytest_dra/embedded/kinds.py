@@ -17,6 +17,7 @@ from pytest_dra.embedded import events
 from pytest_dra.embedded.claims import ResourceClaims
 from pytest_dra.embedded.claims import ResourceClaimTemplates
 from pytest_dra.embedded.classes import DeviceClasses
+from pytest_dra.embedded.classes import DeviceTaintRules
 from pytest_dra.embedded.selectors import FieldReader
 from pytest_dra.embedded.selectors import at
 from pytest_dra.embedded.slices import ResourceSlices
@@ -151,6 +152,14 @@ def _dra_kinds(version: KubernetesVersion) -> list[dict[str, Any]]:
             "type": "resource.DeviceClass",
             "strategy": DeviceClasses("resource.DeviceClass"),
             "fields": _PLACED,
+        },
+        {
+            "resource": resources.DEVICE_TAINT_RULES,
+            "type": "resource.DeviceTaintRule",
+            "strategy": DeviceTaintRules("resource.DeviceTaintRule"),
+            "fields": _PLACED,
+            "subresources": ("status",),
+            "deletes_to_object": False,
         },
         {
             "resource": resources.RESOURCE_CLAIMS,

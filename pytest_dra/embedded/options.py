@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Final
 from typing import Protocol
 
-from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.errors import internal
 from pytest_dra.embedded.errors import invalid_options
@@ -205,13 +204,7 @@ def _check_watch(options: ListOptions, report: Report) -> None:
     if match != "NotOlderThan":
         report.forbidden("resourceVersionMatch", "sendInitialEvents needs NotOlderThan")
         if match:
-            report.causes.append(
-                Cause(
-                    "resourceVersionMatch",
-                    "FieldValueNotSupported",
-                    f'Unsupported value: "{match}": supported values: "NotOlderThan"',
-                )
-            )
+            report.not_supported("resourceVersionMatch", match, ("NotOlderThan",))
 
 
 def _dry_run(values: list[str], report: Report) -> bool:
