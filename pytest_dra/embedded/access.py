@@ -26,6 +26,9 @@ class User:
 ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
 """Whoever sends no token."""
 
+MASTERS: Final = "system:masters"
+"""The group of administrators."""
+
 OPEN_PATHS: Final = ("/version", "/healthz", "/livez", "/readyz")
 """What everyone may read."""
 
@@ -44,7 +47,7 @@ class Attempt:
     path: str = ""
 
 
-TOKEN_PREFIX: Final = "/as/"
+IDENTITY_PATH: Final = "/as/"
 """Start of a path that carries the token: ``/as/<token>/api/v1/...``.
 
 client-go drops the credentials of a kubeconfig whose server is not HTTPS, but keeps the path of
@@ -54,9 +57,9 @@ the server's URL; so over plain HTTP the path tells who is asking.
 
 def split_token(path: str) -> tuple[str, str]:
     """Token ("" if there is none) and the path proper."""
-    if not path.startswith(TOKEN_PREFIX):
+    if not path.startswith(IDENTITY_PATH):
         return "", path
-    token, _, rest = path[len(TOKEN_PREFIX) :].partition("/")
+    token, _, rest = path[len(IDENTITY_PATH) :].partition("/")
     return token, f"/{rest}"
 
 
@@ -97,6 +100,20 @@ class Tokens:
         if user is None:
             raise ApiError(401, "Unauthorized", "Unauthorized")
         return user
+
+
+def impersonated(user: User, headers: Mapping[str, str]) -> User:
+    """The user that an administrator acts as, if the request names one.
+
+    Raises:
+        ApiError: 403, the user may not do so.
+    """
+    name = headers.get("Impersonate-User")
+    if not name:
+        return user
+    if MASTERS not in user.groups:
+        raise refused(Attempt(user=user, verb="impersonate", resource="users", name=name))
+    return User(name, ("system:authenticated",))
 
 
 def refused(attempt: Attempt) -> ApiError:

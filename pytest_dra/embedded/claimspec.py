@@ -38,7 +38,9 @@ def request_names(spec: Json) -> set[str]:
     found: set[str] = set()
     for request in spec["devices"].get("requests") or []:
         found.add(request["name"])
-        found |= {f"{request['name']}/{part['name']}" for part in request.get("firstAvailable") or []}
+        found |= {
+            f"{request['name']}/{part['name']}" for part in request.get("firstAvailable") or []
+        }
     return found
 
 
@@ -115,7 +117,9 @@ class ClaimRules:
         report = self._report
         references(constraint, path, self._limits.requests, self._known, report)
         given = [
-            name for name in ("matchAttribute", "distinctAttribute") if constraint.get(name) is not None
+            name
+            for name in ("matchAttribute", "distinctAttribute")
+            if constraint.get(name) is not None
         ]
         for name in given:
             devicerules.qualified_name(

@@ -155,9 +155,7 @@ class StatusRules:
             report.invalid(path, identity(entry), "must be an allocated device in the claim")
         conditions = entry.get("conditions") or []
         if len(conditions) > self._limits.status_conditions:
-            report.too_many(
-                f"{path}.conditions", len(conditions), self._limits.status_conditions
-            )
+            report.too_many(f"{path}.conditions", len(conditions), self._limits.status_conditions)
         validate_conditions(conditions, f"{path}.conditions", report)
         if entry.get("data") is not None:
             devicerules.opaque_json(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
 from typing import Any
 from typing import ClassVar
 from typing import Final
@@ -51,7 +50,10 @@ class Namespaces(Strategy):
     """Namespaces: labelled with their name, Active until they are deleted."""
 
     status: ClassVar[bool] = True
-    name_error: ClassVar[Callable[[str], str]] = staticmethod(names.dns_label_error)
+
+    def name_error(self, name: str) -> str:
+        """A label, because it stands in DNS names."""
+        return names.dns_label_error(name)
 
     def default(self, obj: Json) -> None:
         """The label that names it; a generated name is known only in ``prepare_create``."""
@@ -204,6 +206,23 @@ class Pods(Strategy):
                     entry["name"],
                     "must match the name of an entry in `spec.resourceClaims`",
                 )
+        extended = new["status"].get("extendedResourceClaimStatus") or {}
+        for index, mapping in enumerate(extended.get("requestMappings") or []):
+            if mapping["resourceName"] not in _requested(new, mapping["containerName"]):
+                report.invalid(
+                    f"status.extendedResourceClaimStatus.requestMappings[{index}].resourceName",
+                    mapping["resourceName"],
+                    "must be a resource that the container requests",
+                )
+
+
+def _requested(pod: Json, container: str) -> set[str]:
+    found: set[str] = set()
+    for kind in ("initContainers", "containers"):
+        for part in pod["spec"].get(kind) or []:
+            if part["name"] == container:
+                found |= set(part["resources"].get("requests") or {})
+    return found
 
 
 def _default_container(container: Json) -> None:

@@ -99,10 +99,11 @@ def _pod_gone(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions) -
         "deletionGracePeriodSeconds": 0,
         "deletionTimestamp": old.object["metadata"].get("deletionTimestamp") or now(),
     }
-    shown = Snapshot({**old.object, "metadata": meta}, old.rv)
+    rv = old.rv
     if not options.dry_run:
-        remove(store, kind, old)
-    return shown
+        rv = remove(store, kind, old).rv
+        meta["resourceVersion"] = str(rv)
+    return Snapshot({**old.object, "metadata": meta}, rv)
 
 
 def _check_preconditions(kind: Kind, old: Snapshot, options: DeleteOptions) -> None:
@@ -138,7 +139,7 @@ def remove(store: Store, kind: Kind, old: Snapshot) -> Snapshot:
 
 
 def empty_namespace(store: Store, kind: Kind, namespace: Snapshot) -> None:
-    """Delete everything in a terminating namespace, then itself unless finalizers hold something."""
+    """Delete all in a terminating namespace, then itself unless finalizers hold something."""
     for stored in store.kinds():
         for found in store.sorted(stored, namespace.name):
             meta = found.object["metadata"]

@@ -63,7 +63,7 @@ class ApiError(Exception):
         return out
 
 
-class PlainNotFound(Exception):  # noqa: N818  it is an answer more than a failure
+class PlainNotFound(Exception):
     """No such group or root path: the real server answers in plain text."""
 
 

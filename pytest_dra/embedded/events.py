@@ -90,7 +90,5 @@ class NewEvents(CoreEvents):
 def _validate_place(obj: Json, report: Report) -> None:
     about = obj["involvedObject"].get("namespace", "")
     place = obj["metadata"].get("namespace", "")
-    if about and about != place:
-        report.invalid("involvedObject.namespace", about, "does not match event.namespace")
-    elif not about and place not in ("", "default"):
+    if (about and about != place) or (not about and place not in ("", "default")):
         report.invalid("involvedObject.namespace", about, "does not match event.namespace")

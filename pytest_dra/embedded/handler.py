@@ -24,6 +24,7 @@ from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
 from pytest_dra.embedded.negotiation import JSON
 from pytest_dra.embedded.negotiation import YAML
+from pytest_dra.embedded.operations import WARNINGS_MAX
 from pytest_dra.embedded.operations import Call
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.operations import Reply
@@ -101,6 +102,7 @@ class Handler:
         record.route = Route(name=path)
         record.verb = request.method.lower()
         user = self._tokens.user(request.headers.get("Authorization"), token)
+        user = access.impersonated(user, request.headers)
         record.identity = user.name
         parts = routing.split(path)
         route = routing.resource_path(parts)
@@ -111,7 +113,8 @@ class Handler:
             self._allow(Attempt(user=user, verb=record.verb, path=path))
             raise PlainNotFound
         watching = request.method == "GET" and _wants_watch(request, route)
-        self._authorize_route(record, user, request.method, watching=watching)
+        if not route.plural.startswith("selfsubject") or user is access.ANONYMOUS:
+            self._authorize_route(record, user, request.method, watching=watching)
         if not self._discovery.has_version(route.group, route.version):
             return self._unserved()
         if route.group == "authorization.k8s.io":
@@ -130,6 +133,10 @@ class Handler:
         )
         try:
             reply = await self._operations.perform(call)
+        except ApiError as error:
+            reply = dataclasses.replace(
+                _failure(error), warnings=tuple(call.warnings[:WARNINGS_MAX])
+            )
         finally:
             record.body = call.sent
         return _in_yaml(reply) if media.type == YAML and reply.watch is None else reply

@@ -73,13 +73,13 @@ class Kind:
         body = self.view(snapshot.object) if self.view else snapshot.object
         return {"kind": self.resource.kind, "apiVersion": self.resource.api_version, **body}
 
-    def item_bytes(self, snapshot: Snapshot) -> bytes:
+    def encoded_item(self, snapshot: Snapshot) -> bytes:
         """The object in JSON as an item of a list."""
-        return encode(self.view(snapshot.object)) if self.view else snapshot.bytes
+        return encode(self.view(snapshot.object)) if self.view else snapshot.encoded
 
-    def bytes(self, snapshot: Snapshot) -> bytes:
+    def encoded(self, snapshot: Snapshot) -> bytes:
         """The object in JSON with kind and apiVersion."""
-        return self.head + self.item_bytes(snapshot)[1:]
+        return self.head + self.encoded_item(snapshot)[1:]
 
     def wrap(self, obj: Json) -> Json:
         """A stored form that is no snapshot (a dry run) as a client sees it."""

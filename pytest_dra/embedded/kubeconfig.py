@@ -9,7 +9,7 @@ from typing import Final
 
 import yaml
 
-from pytest_dra.embedded.access import TOKEN_PREFIX
+from pytest_dra.embedded.access import IDENTITY_PATH
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~-]+")
 
@@ -33,7 +33,7 @@ def write_kubeconfig(path: Path, *, server: str, token: str, context: str = "emb
         raise ValueError("a token may only have letters, digits and . _ ~ -")
     if server.startswith("http://"):
         # client-go sends no token over plain HTTP, so the path has to say who is asking
-        server = f"{server.rstrip('/')}{TOKEN_PREFIX}{token}"
+        server = f"{server.rstrip('/')}{IDENTITY_PATH}{token}"
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -189,7 +189,7 @@ class _PlainLoader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases are not supported")
-        return super().compose_node(parent, index)  # type: ignore[no-untyped-call]  # untyped base
+        return super().compose_node(parent, index)
 
 
 _PlainLoader.yaml_implicit_resolvers = {

@@ -30,7 +30,9 @@ def _expression(requirement: Json, path: str, report: Report) -> None:
     operator, values = requirement["operator"], requirement.get("values") or []
     if operator in _WITH_VALUES:
         if not values:
-            report.required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+            report.required(
+                f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"
+            )
     elif operator in _WITHOUT_VALUES:
         if values:
             report.forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists'")
@@ -47,7 +49,9 @@ def _field(requirement: Json, path: str, report: Report) -> None:
     if operator not in _WITH_VALUES:
         report.invalid(f"{path}.operator", operator, "not a valid selector operator")
     elif len(values) != 1:
-        report.required(f"{path}.values", "must be only one value when `operator` is 'In' or 'NotIn'")
+        report.required(
+            f"{path}.values", "must be only one value when `operator` is 'In' or 'NotIn'"
+        )
     if requirement["key"] != "metadata.name":
         report.invalid(f"{path}.key", requirement["key"], "not a valid field selector key")
         return

@@ -32,7 +32,7 @@ from pytest_dra.embedded.writes import Target
 from pytest_dra.embedded.writes import Written
 from pytest_dra.spec import Json
 
-_WARNINGS_MAX: Final = 20
+WARNINGS_MAX: Final = 20
 """Warning headers of one answer."""
 
 
@@ -48,6 +48,7 @@ class Call:
     body: bytes
     user_agent: str
     sent: Json | None = None
+    warnings: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def kind(self) -> Kind:
@@ -134,7 +135,7 @@ class Operations:
         if call.media.shape:
             answer = shape.one(found)
             return Reply(code, answer, encode(answer))
-        return Reply(code, call.kind.shown(found), call.kind.bytes(found))
+        return Reply(code, call.kind.shown(found), call.kind.encoded(found))
 
     async def _list(self, call: Call) -> Reply:
         kind = call.kind
@@ -154,22 +155,21 @@ class Operations:
         watch = Watch(self._store, call.kind, call.route.namespace, wanted, shape)
         return Reply(200, None, b"", watch=watch)
 
-    def _receive(self, call: Call, chosen: options.WriteOptions, warnings: list[str]) -> Json:
+    def _receive(self, call: Call, chosen: options.WriteOptions) -> Json:
         kind = call.kind
         received = negotiation.read_object(
             call.body, call.content_type, kind.type, (kind.resource.api_version,)
         )
         call.sent = received.sent
-        return writes.incoming(self._target(call), received, chosen, warnings)
+        return writes.incoming(self._target(call), received, chosen, call.warnings)
 
     async def _create(self, call: Call) -> Reply:
         if call.route.subresource:
             return self._bind(call)
         chosen = options.write_options(call.query, "CreateOptions")
-        warnings: list[str] = []
-        obj = self._receive(call, chosen, warnings)
+        obj = self._receive(call, chosen)
         written = writes.create(self._store, self._target(call), obj, chosen)
-        return self._wrote(call, written, warnings)
+        return self._wrote(call, written)
 
     def _bind(self, call: Call) -> Reply:
         received = negotiation.read_object(call.body, call.content_type, "core.Binding", ("v1",))
@@ -180,10 +180,9 @@ class Operations:
 
     async def _update(self, call: Call) -> Reply:
         chosen = options.write_options(call.query, "UpdateOptions")
-        warnings: list[str] = []
-        obj = self._receive(call, chosen, warnings)
+        obj = self._receive(call, chosen)
         written = writes.update(self._store, self._target(call), obj, chosen)
-        return self._wrote(call, written, warnings)
+        return self._wrote(call, written)
 
     async def _patch(self, call: Call) -> Reply:
         media = negotiation.content_type(call.content_type)
@@ -197,16 +196,16 @@ class Operations:
         )
         call.sent = decoded if isinstance(decoded, dict) else {"operations": decoded}
         written = writes.patch(self._store, self._target(call), call.body, media, chosen)
-        return self._wrote(call, written, [])
+        return self._wrote(call, written)
 
-    def _wrote(self, call: Call, written: Written, warnings: list[str]) -> Reply:
-        texts = tuple([*warnings, *written.warnings][:_WARNINGS_MAX])
+    def _wrote(self, call: Call, written: Written) -> Reply:
+        texts = tuple([*call.warnings, *written.warnings][:WARNINGS_MAX])
         if written.snapshot is not None and not call.media.shape:
             kind = call.kind
             return Reply(
                 written.code,
                 kind.shown(written.snapshot),
-                kind.bytes(written.snapshot),
+                kind.encoded(written.snapshot),
                 warnings=texts,
             )
         answer = call.kind.wrap(written.obj)
@@ -227,9 +226,7 @@ class Operations:
         received = negotiation.read_object(call.body, call.content_type, "meta.DeleteOptions", ())
         call.sent = received.sent
         if received.sent.get("kind", "") not in ("", "DeleteOptions"):
-            raise bad_request(
-                f"decoded object cannot be converted to DeleteOptions: {received.sent['kind']!r:.80}"
-            )
+            raise bad_request(f"the body is no DeleteOptions but {received.sent['kind']!r:.80}")
         body = negotiation.to_typed(received.sent, "meta.DeleteOptions", typed.Notes())
         return options.delete_options(call.query, body)
 

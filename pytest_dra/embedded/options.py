@@ -1,4 +1,4 @@
-"""Query options of a request, read and checked: dry run, validation mode, list and watch options."""
+"""Query options of a request, read and checked: dry run, validation mode, list, watch, delete."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Final
-from typing import Protocol
+
+from multidict import MultiMapping
 
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.errors import internal
@@ -23,14 +24,8 @@ _POLICIES: Final = ("Background", "Foreground", "Orphan")
 _DURATION: Final = re.compile(r"[-+]?(?:0|(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|ms|s|m|h))+)")
 
 
-class Query(Protocol):
-    """A multi-valued mapping, as aiohttp's ``request.query`` is one."""
-
-    def get(self, name: str, default: str = "") -> str:
-        """The first value."""
-
-    def getall(self, name: str, default: list[str]) -> list[str]:
-        """All values."""
+Query = MultiMapping[str]
+"""A multi-valued mapping, as aiohttp's ``request.query`` is one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +197,10 @@ def _check_watch(options: ListOptions, report: Report) -> None:
             report.forbidden("resourceVersionMatch", "is forbidden without sendInitialEvents")
         return
     if match != "NotOlderThan":
-        report.forbidden("resourceVersionMatch", "sendInitialEvents needs NotOlderThan")
+        report.forbidden(
+            "resourceVersionMatch",
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        )
         if match:
             report.not_supported("resourceVersionMatch", match, ("NotOlderThan",))
 

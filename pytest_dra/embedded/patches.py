@@ -196,7 +196,7 @@ def _merge_list(field: Field, old: list[Any], items: list[Any]) -> list[Any]:
             fresh.append(_strategic(fields, {}, item))
         else:
             out[at] = _strategic(fields, out[at], item)
-    return out + fresh
+    return fresh + out
 
 
 def apply(kind: str, target: Json, applied: Json) -> Json:

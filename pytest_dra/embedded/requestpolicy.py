@@ -1,4 +1,4 @@
-"""Rules of ``requestPolicy`` of a shareable capacity. The arithmetic is that of the server: int64."""
+"""Rules of ``requestPolicy`` of a shareable capacity, in the int64 arithmetic of the server."""
 
 from __future__ import annotations
 

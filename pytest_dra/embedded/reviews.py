@@ -46,8 +46,8 @@ def review(
     about, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (about is None) == (path is None):
         report = Report()
-        report.invalid("spec.resourceAttributes", about, "exactly one of both must be specified")
-        raise errors.invalid("authorization.k8s.io", kind, "", report.causes)
+        report.invalid("spec", about, "exactly one of both attributes must be specified")
+        raise errors.invalid("authorization.k8s.io", "", "", report.causes)
     asking = user
     if kind == "SubjectAccessReview":
         asking = User(spec.get("user", ""), tuple(spec.get("groups") or ()))

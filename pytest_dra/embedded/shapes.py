@@ -24,7 +24,7 @@ class Shape(Protocol):
     def one(self, snapshot: Snapshot) -> Json:
         """One object."""
 
-    def bytes(self, snapshot: Snapshot) -> bytes:
+    def encoded(self, snapshot: Snapshot) -> bytes:
         """One object, encoded."""
 
     def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
@@ -41,9 +41,9 @@ class Plain:
         """The object itself."""
         return self._kind.shown(snapshot)
 
-    def bytes(self, snapshot: Snapshot) -> bytes:
+    def encoded(self, snapshot: Snapshot) -> bytes:
         """The object, encoded once per state."""
-        return self._kind.bytes(snapshot)
+        return self._kind.encoded(snapshot)
 
     def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
         """A list, joined from what is already encoded."""
@@ -54,7 +54,7 @@ class Plain:
             "metadata": meta,
         }
         items = [view(found.object) if view else found.object for found in snapshots]
-        joined = b",".join([self._kind.item_bytes(found) for found in snapshots])
+        joined = b",".join([self._kind.encoded_item(found) for found in snapshots])
         return {**head, "items": items}, encode(head)[:-1] + b',"items":[' + joined + b"]}"
 
 
@@ -72,7 +72,7 @@ class Metadata:
             "metadata": snapshot.object["metadata"],
         }
 
-    def bytes(self, snapshot: Snapshot) -> bytes:
+    def encoded(self, snapshot: Snapshot) -> bytes:
         """PartialObjectMetadata, encoded."""
         return encode(self.one(snapshot))
 
@@ -128,7 +128,7 @@ class Table:
         meta = {"resourceVersion": str(snapshot.rv)}
         return self._table([self._row(snapshot)], meta, titled=titled)
 
-    def bytes(self, snapshot: Snapshot) -> bytes:
+    def encoded(self, snapshot: Snapshot) -> bytes:
         """The same, encoded."""
         return encode(self.one(snapshot))
 

@@ -68,7 +68,8 @@ class ResourceSlices(Strategy):
             report.invalid("spec", "", "exactly one of `sharedCounters`, `devices` is allowed")
         _validate_counter_sets(spec.get("sharedCounters") or [], limits, report)
         before = {
-            device["name"]: device for device in ((old or {}).get("spec") or {}).get("devices") or []
+            device["name"]: device
+            for device in ((old or {}).get("spec") or {}).get("devices") or []
         }
         _Devices(spec, before, ctx, report).validate()
 
@@ -261,7 +262,7 @@ class _Devices:
             self._report.too_many(path, len(taints), self._limits.taints)
             return
         old = (self._before.get(device["name"]) or {}).get("taints") or []
-        effects = devicerules.EFFECTS
+        effects: tuple[str, ...] = devicerules.EFFECTS
         if self._minor < _EFFECT_NONE_SINCE:
             effects = tuple(effect for effect in effects if effect != "None")
         for index, taint in enumerate(taints):

@@ -39,7 +39,7 @@ class Snapshot:
         self._bytes: bytes | None = None
 
     @property
-    def bytes(self) -> bytes:
+    def encoded(self) -> bytes:
         """The object in JSON without kind and apiVersion, as it stands in lists; encoded once."""
         if self._bytes is None:
             self._bytes = encode(self.object)

@@ -7,7 +7,6 @@ old one is a snapshot and may not.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 from typing import ClassVar
 
@@ -52,11 +51,14 @@ class Strategy:
     create_on_update: ClassVar[bool] = False
     unconditional_update: ClassVar[bool] = True
     status: ClassVar[bool] = False
-    name_error: ClassVar[Callable[[str], str]] = staticmethod(names.dns_subdomain_error)
 
     def __init__(self, kind: str) -> None:
         """``kind`` is the type in the table, for example ``core.Node``."""
         self.kind = kind
+
+    def name_error(self, name: str) -> str:
+        """The rule of its names: "" or what is wrong."""
+        return names.dns_subdomain_error(name)
 
     def default(self, obj: Json) -> None:
         """Fill in defaults, on every read of an object from a client."""

@@ -85,7 +85,7 @@ def prune(kind: str, value: Json) -> Json:
     return out
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _plan(kind: str) -> _Plan:
     fields: dict[str, tuple[_Read, object, bool]] = {}
     fill: list[tuple[str, Callable[[], Any]]] = []
@@ -124,10 +124,8 @@ def _none() -> None:
 
 
 def _reader(field: Field) -> _Read:
-    if field.base == "message":
-        item = _message_reader(field.message)
-    else:
-        item = _scalar_reader(field.base)
+    is_message = field.base == "message"
+    item = _message_reader(field.message) if is_message else _scalar_reader(field.base)
     if field.container == "list":
         return functools.partial(_read_list, item)
     if field.container == "map":

@@ -66,7 +66,7 @@ def _table() -> dict[str, list[str]]:
     return table
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def message(name: str) -> Message:
     """The type called ``name``, for example ``resource.Device``.
 

@@ -28,7 +28,7 @@ BOOKMARK_S: Final = 60.0
 
 _TIMEOUT_MIN_S: Final = 1800
 _TIMEOUT_MAX_S: Final = 3600
-"""A watch without timeoutSeconds ends at random in this span, so that clients do not come together."""
+"""A watch without timeoutSeconds ends at random in this span: clients shall not come together."""
 
 INITIAL_END: Final = "k8s.io/initial-events-end"
 """The annotation of the bookmark that ends the initial events."""
@@ -108,7 +108,7 @@ class Watch:
             yield frame("ERROR", encode(self._failure.status()))
             return
         if self._initial:
-            yield b"".join([frame("ADDED", self._shape.bytes(found)) for found in self._initial])
+            yield b"".join([frame("ADDED", self._shape.encoded(found)) for found in self._initial])
         if options.bookmarks and (
             options.initial_events or (options.initial_events is None and options.rv == 0)
         ):
@@ -157,12 +157,12 @@ class Watch:
         was = change.old is not None and self._selector.matches(change.old.object)
         if change.new is None:
             gone = change.gone
-            return frame("DELETED", self._shape.bytes(gone)) if was and gone else b""
+            return frame("DELETED", self._shape.encoded(gone)) if was and gone else b""
         if self._selector.matches(change.new.object):
-            return frame("MODIFIED" if was else "ADDED", self._shape.bytes(change.new))
+            return frame("MODIFIED" if was else "ADDED", self._shape.encoded(change.new))
         if not was or change.old is None:
             return b""
-        return frame("DELETED", self._shape.bytes(reversion(change.old, change.rv)))
+        return frame("DELETED", self._shape.encoded(reversion(change.old, change.rv)))
 
     def _bookmark(self, rv: int, *, ends_initial: bool) -> bytes:
         resource = self._kind.resource

@@ -136,7 +136,9 @@ def _was_generated(meta: Json) -> bool:
 
 
 def _invalid(kind: Kind, name: str, causes: list[Cause]) -> errors.ApiError:
-    return errors.invalid(kind.resource.group, kind.resource.kind, name, causes)
+    # a second view of a kind reports failures as the kind that is stored
+    group = "" if kind.stored else kind.resource.group
+    return errors.invalid(group, kind.resource.kind, name, causes)
 
 
 def _check_namespace(target: Target, meta: Json) -> None:
@@ -208,7 +210,8 @@ def update(store: Store, target: Target, obj: Json, options: WriteOptions) -> Wr
                 "Invalid value: 0: must be specified for an update",
             )
         ]
-        raise _invalid(kind, target.name, causes)
+        # here the real server names the plural
+        raise errors.invalid(kind.resource.group, kind.resource.plural, target.name, causes)
     uid = meta.get("uid", "")
     if uid and uid != old.object["metadata"]["uid"]:
         raise errors.conflict(
@@ -221,9 +224,17 @@ def update(store: Store, target: Target, obj: Json, options: WriteOptions) -> Wr
 
 
 def replace(
-    store: Store, target: Target, obj: Json, old: Snapshot, options: WriteOptions
+    store: Store,
+    target: Target,
+    obj: Json,
+    old: Snapshot,
+    options: WriteOptions,
+    *,
+    force: bool = False,
 ) -> Written:
     """The part of an update that follows the checks of version and identity.
+
+    ``force`` writes a new version even if nothing changes.
 
     Raises:
         ApiError: 403 or 422.
@@ -251,14 +262,13 @@ def replace(
     obj = typed.prune(kind.storage, obj)
     obj["metadata"]["resourceVersion"] = str(old.rv)
     warnings = strategy.warnings(obj)
-    if "deletionTimestamp" in meta and not meta.get("finalizers"):
-        if deletes.may_go(kind, obj):
-            if not options.dry_run:
-                deletes.remove(store, kind, old)
-            return Written(200, None, obj, warnings)
+    if "deletionTimestamp" in meta and not meta.get("finalizers") and deletes.may_go(kind, obj):
+        if not options.dry_run:
+            deletes.remove(store, kind, old)
+        return Written(200, None, obj, warnings)
     if options.dry_run:
         return Written(200, None, obj, warnings)
-    if not changed(obj, old):
+    if not force and not changed(obj, old):
         return Written(200, old, before, warnings)
     snapshot = store.put(kind.storage, obj)
     return Written(200, snapshot, snapshot.object, warnings)
@@ -312,7 +322,11 @@ def _patched(
     if meta.get("uid", "") != before["uid"]:
         cause = Cause("metadata.uid", "FieldValueInvalid", "Invalid value: field is immutable")
         raise _invalid(target.kind, target.name, [cause])
-    written = replace(store, target, obj, old, options)
+    # trying to move a deletion is ignored, but counts as a write
+    moved = "deletionTimestamp" in before and (
+        meta.get("deletionTimestamp") != before["deletionTimestamp"]
+    )
+    written = replace(store, target, obj, old, options, force=moved)
     written.warnings[:0] = warnings
     return written
 
