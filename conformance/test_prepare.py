@@ -14,6 +14,7 @@ from pytest_dra.checks import state
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import pause
 from pytest_dra.wire.answers import NodeReply
@@ -191,7 +192,15 @@ def test_prep_011_good_beside_bad(dra_bench: Bench) -> None:
     """one bad claim does not spoil the good ones in its batch"""
     first, second = dra_bench.devices(2)
     good = dra_bench.claim([first])
-    bad = _claim_with_bad_configuration(dra_bench, second) or _claim_on_unknown_device(dra_bench)
+    bad = _claim_with_bad_configuration(dra_bench, second)
+    if bad is None:
+        bad = _claim_on_unknown_device(dra_bench)
+        if not dra_bench.prepare(bad).error_for(bad.uid):
+            raise UnsupportedEnvironment(
+                "the driver prepares a device that it does not have (see PREP-007), "
+                "so that no bad claim can be made without a bad configuration",
+                way_out="features.OpaqueConfig and samples.bad_config in the profile",
+            )
     reply = dra_bench.prepare(good, bad)
     if not reply.ok:
         raise Violation(

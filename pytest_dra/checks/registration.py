@@ -72,9 +72,7 @@ def needed_services(oldest_kubelet: str | None, newest_kubelet: str | None) -> t
     if not needs_beta and not needs_v1:
         return KNOWN_SERVICES
     return tuple(
-        name
-        for name, needed in zip(KNOWN_SERVICES, (needs_v1, needs_beta), strict=True)
-        if needed
+        name for name, needed in zip(KNOWN_SERVICES, (needs_v1, needs_beta), strict=True) if needed
     )
 
 
