@@ -135,18 +135,19 @@ class Tombstones(Preparer):
 
 @fault("IDEM-005", "raise KeyError on the second Unprepare of a claim")
 class NotTwice(Preparer):
+    """Two in a row, as the case has them: a late repetition is often somebody's cleaning up."""
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.released: set[str] = set()
+        self.released = ""
 
-    def first(self, ref: ClaimRef, allocation: Allocation, call: Call) -> tuple[Prepared, ...]:
-        self.released.discard(ref.uid)
-        return super().first(ref, allocation, call)
+    def settle(self, ref: ClaimRef, allocation: Allocation, call: Call) -> tuple[Prepared, ...]:
+        self.released = ""
+        return super().settle(ref, allocation, call)
 
     def release(self, ref: ClaimRef, call: Call) -> None:
-        if ref.uid in self.released:
+        if ref.uid == self.released:
             raise KeyError(ref.uid)
         known = self.ledger.get(ref)
         super().release(ref, call)
-        if known is not None:
-            self.released.add(ref.uid)
+        self.released = ref.uid if known is not None else ""

@@ -65,22 +65,33 @@ class Rig:
         good = faults.parts_with(fault) if fault else Parts()
         self.parts = dataclasses.replace(good, api=api_of(self.store))
         self.channels: list[grpc.Channel] = []
+        self.kubelet: grpc.Channel | None = None
         self.driver: Driver | None = None
+        self.info: Any = None
+        self.reachable_at_once = False
 
     def start(self) -> None:
-        """Start a driver; StartError as it comes."""
+        """Start a driver and ask it who it is, as a kubelet does; StartError as it comes."""
         driver = Driver(self.options, self.parts)
         driver.start()
         self.driver = driver
+        if self.options.registration_socket.exists():
+            self.info = self.get_info()
+            self.reachable_at_once = self.options.dra_socket.exists()
 
     def stop(self) -> None:
         """Stop the driver and close our connections."""
-        for channel in self.channels:
-            channel.close()
-        self.channels.clear()
+        self.disconnect()
         if self.driver is not None:
             self.driver.stop()
             self.driver = None
+
+    def disconnect(self) -> None:
+        """Close all our connections."""
+        for channel in self.channels:
+            channel.close()
+        self.channels.clear()
+        self.kubelet = None
 
     def kill_and_start(self) -> bool:
         """As if the driver was killed and started again; False if it does not start."""
@@ -113,7 +124,7 @@ class Rig:
             request_serializer=method.request.SerializeToString,
             response_deserializer=method.response.FromString,
         )
-        return stub(method.request(**fields), timeout=CALL_S)
+        return stub(method.request(**fields), timeout=CALL_S, wait_for_ready=True)
 
     def get_info(self, authority: str = "localhost") -> Any:
         """Who the driver says it is."""
@@ -125,10 +136,10 @@ class Rig:
         version = version or self.version()
         methods = wire.DRA_METHODS[version]
         method = methods.prepare if name == "prepare" else methods.unprepare
-        if not self.channels:
-            self.channel(self.options.dra_socket)
+        if self.kubelet is None:
+            self.kubelet = self.channel(self.options.dra_socket)
         request = [methods.claim(namespace=c.namespace, name=c.name, uid=c.uid) for c in claims]
-        return self.call(self.channels[0], method, claims=request).claims
+        return self.call(self.kubelet, method, claims=request).claims
 
     def version(self) -> str:
         """The version to call: the first one that is served."""

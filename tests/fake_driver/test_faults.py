@@ -1,0 +1,105 @@
+"""Each fault breaks its own case, and of the others only those that the catalogue names."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+import pytest
+
+from pytest_dra.catalogue import catalogue
+from pytest_dra.fake_driver import faults
+from pytest_dra.fake_driver import faults_node
+from pytest_dra.fake_driver.errors import StartError
+from tests.fake_driver import small_checks
+from tests.fake_driver.rig import Rig
+from tests.fake_driver.rig import running
+
+ALL = [fault.case for fault in faults.all_faults()]
+
+DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}
+"""The delays of slow faults, shortened: the small checks have shorter deadlines too."""
+
+
+class WatchedRig(Rig):
+    """A rig that judges each answer to a Prepare for the cases of the whole run."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.failed: set[str] = set()
+
+    def dra(self, name: str, *arguments: Any) -> Any:
+        claims = super().dra(name, *arguments)
+        if name == "prepare":
+            for entry in claims.values():
+                self._judge(entry)
+        return claims
+
+    def _judge(self, entry: Any) -> None:
+        for case, judge in small_checks.TIMELINE.items():
+            try:
+                judge(self, entry)
+            except AssertionError:
+                self.failed.add(case)
+
+
+def failures(rig: WatchedRig) -> set[str]:
+    """Run all small checks in order, but first what they need; what then lacks that is left out."""
+    cases = catalogue().cases
+    verdicts: dict[str, bool | None] = {}
+
+    def judge(case: str) -> bool | None:
+        if case not in verdicts:
+            needs = [judge(need) for need in cases[case].needs if need in small_checks.CHECKS]
+            met = all(need is False for need in needs)
+            verdicts[case] = small_checks.failed(rig, case) if met else None
+        return verdicts[case]
+
+    for case in sorted(small_checks.CHECKS, key=ALL.index):
+        judge(case)
+    return {case for case, verdict in verdicts.items() if verdict} | rig.failed
+
+
+def test_every_fault_has_the_words_of_the_catalogue() -> None:
+    cases = catalogue().cases
+    assert {f.case: f.text for f in faults.all_faults()} == {c: cases[c].fault for c in ALL}
+
+
+def test_every_fault_has_a_small_check() -> None:
+    assert set(small_checks.CHECKS) | set(small_checks.TIMELINE) == set(ALL)
+
+
+def test_the_good_driver_passes_all_small_checks() -> None:
+    with running() as rig:
+        assert isinstance(rig, WatchedRig)
+        assert failures(rig) == set()
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files need not survive a power failure here, and each sync costs milliseconds."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    monkeypatch.setattr("tests.fake_driver.rig.Rig", WatchedRig)
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_a_fault_breaks_its_case_alone(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, delay in DELAYS.items():
+        monkeypatch.setattr(faults_node, name, delay)
+    expected = {case} | set(catalogue().also_fails.get(case, ()))
+    with running(case) as rig:
+        assert isinstance(rig, WatchedRig)
+        assert failures(rig) == expected & set(ALL)
+
+
+def test_an_unknown_fault_is_refused_with_the_nearest_names() -> None:
+    with pytest.raises(StartError, match=r"there is no fault 'PREP-0023'; did you mean .*PREP-023"):
+        faults.parts_with("PREP-0023")
+
+
+def test_a_fault_replaces_parts_of_the_driver_only() -> None:
+    for fault in faults.all_faults():
+        known = {field.name for field in dataclasses.fields(faults.parts_with(fault.case))}
+        assert fault.parts
+        assert set(fault.parts) <= known
