@@ -140,11 +140,15 @@ class Registration:
                 got="no connection",
                 want=f"a socket that accepts connections within {budget:g} s",
             )
-        client = DraClient(
-            endpoint,
+        client = self.dra_at_once()
+        client.connected(Deadline.after(CONNECT_S))
+        return client
+
+    def dra_at_once(self) -> DraClient:
+        """A client of the DRA socket that has not waited for anything."""
+        return DraClient(
+            self.endpoint(),
             timeline=self.timeline,
             instance=self._instance.name,
             driver=self._instance.driver_name or "",
         )
-        client.connected(Deadline.after(CONNECT_S))
-        return client

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pytest_dra.api.names import driver_name_error
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
+from pytest_dra.timeline import EndpointProbe
 from pytest_dra.wire.answers import GetInfoReply
 from pytest_dra.wire.answers import PluginInfo
 from pytest_dra.wire.answers import Reply
@@ -109,6 +110,27 @@ def endpoint_must_be_absolute(info: PluginInfo) -> None:
             "GetInfo.endpoint",
             got=info.endpoint,
             want="empty, or the absolute path of a Unix socket without a URI scheme",
+        )
+
+
+def endpoint_must_listen(probe: EndpointProbe) -> None:
+    """The one attempt to connect straight after GetInfo's answer succeeded."""
+    if not probe.connected:
+        raise Violation(
+            f"DRA endpoint {probe.endpoint} straight after GetInfo",
+            got=probe.error,
+            want="a socket that accepts connections",
+        )
+
+
+def must_be_available(reply: Reply, *, what: str) -> None:
+    """The call reached the driver, whatever it answered."""
+    if reply.code == "UNAVAILABLE":
+        raise Violation(
+            what,
+            got=f"{reply.code}: {reply.details}",
+            want="any status but UNAVAILABLE",
+            proof=(reply.serial,),
         )
 
 
