@@ -241,10 +241,11 @@ class LateSpec(CdiStore):
         super().__init__(*arguments)
         self.lock = threading.Lock()
         self.late: tuple[ClaimRef, threading.Timer] | None = None
+        self.repairing = False
 
     def write(self, record: Record) -> None:
         with self.lock:
-            if self.late is not None:
+            if self.late is not None or self.repairing:
                 super().write(record)
                 return
             timer = threading.Timer(LATE_SPEC_S, self._write_late, (record,))
@@ -260,7 +261,9 @@ class LateSpec(CdiStore):
 
     def ensure(self, record: Record) -> None:
         if not self._pending(record.ref):
+            self.repairing = True
             super().ensure(record)
+            self.repairing = False
 
     def remove(self, ref: ClaimRef) -> None:
         with self.lock:

@@ -123,6 +123,7 @@ class _Reader:
         self.file = file
         self.node_name = node_name
         self.marks: dict[str, Any] = {}
+        self.keys: dict[str, Any] = {}
         self.built = 0
         self.scalars = yaml.constructor.SafeConstructor()
 
@@ -162,10 +163,11 @@ class _Reader:
             made: dict[str, Any] = {}
             for key, child in node.value:
                 name = str(key.value)
-                self.marks[f"{path}.{name}"] = key.start_mark
                 if name in made:
+                    self.marks[f"{path}.{name}"] = key.start_mark
                     self.fail(f"{path}.{name}", "given twice", "one value")
                 made[name] = self.build(child, f"{path}.{name}")
+                self.keys[f"{path}.{name}"] = key.start_mark
             return made
         if isinstance(node, yaml.SequenceNode):
             return [self.build(child, f"{path}[{n}]") for n, child in enumerate(node.value)]
@@ -187,6 +189,7 @@ class _Reader:
     def only(self, value: dict[str, Any], known: frozenset[str], path: str) -> None:
         for key in value:
             if key not in known:
+                self.marks[f"{path}.{key}"] = self.keys[f"{path}.{key}"]
                 self.fail(f"{path}.{key}", "no known field", "one of " + ", ".join(sorted(known)))
 
     def pool(self, value: Any, path: str) -> Pool:
