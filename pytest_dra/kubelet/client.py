@@ -100,6 +100,7 @@ class RegistrationClient(_Client):
             socket,
             authority=socket_authority(socket) if authority is None else authority,
             settings=settings or KubeletSettings(),
+            reconnect=False,
         )
         super().__init__(connection, timeline, instance)
 
@@ -176,6 +177,7 @@ class DraClient(_Client):
             endpoint,
             authority=DRA_AUTHORITY,
             settings=settings or KubeletSettings(),
+            reconnect=True,
             on_change=on_change,
         )
         super().__init__(connection, timeline, instance)

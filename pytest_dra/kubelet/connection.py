@@ -73,7 +73,7 @@ class Outcome:
 
 
 class Connection:
-    """A channel that connects at once, and again whenever the connection is lost.
+    """A channel that connects at once, and if ``reconnect`` again whenever the connection is lost.
 
     ``on_change`` is called from a thread of gRPC with True when the connection is ready and False
     when it is lost.
@@ -85,9 +85,11 @@ class Connection:
         *,
         authority: str,
         settings: KubeletSettings,
+        reconnect: bool,
         on_change: Callable[[bool], None] | None = None,
     ) -> None:
         self._problem = unreachable(socket)
+        self._reconnect = reconnect
         self._on_change = on_change
         self._moved = threading.Condition()
         self._ready = False
@@ -165,10 +167,12 @@ class Connection:
         """
         core: Any = getattr(channel, "_channel")  # noqa: B009 - the object below the public one
         ready = grpc.ChannelConnectivity.READY.value[0]
+        connect = True
         try:
             while not self._closed:
-                state = core.check_connectivity_state(True)
+                state = core.check_connectivity_state(connect)
                 self._set_ready(ready=state == ready)
+                connect = connect and (self._reconnect or state != ready)
                 while not self._closed:
                     event = core.watch_connectivity_state(state, time.time() + WATCH_S)
                     if event.success:

@@ -189,9 +189,10 @@ class Registrar:
         if reply.info is None:
             return self._ended(made)
         endpoint = endpoint_path(reply.info, socket)
-        self._timeline.add(
-            probe(endpoint, timeout_s=self._settings.probe_s, instance=self._instance)
-        )
+        if self._settings.probe_s > 0:
+            self._timeline.add(
+                probe(endpoint, timeout_s=self._settings.probe_s, instance=self._instance)
+            )
         service = choose_service(reply.info.supported_versions)
         refusal = refusal_of(reply.info, socket)
         if refusal or service is None:

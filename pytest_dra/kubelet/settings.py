@@ -29,7 +29,8 @@ class KubeletSettings:
 
     probe_s: float = 0.1
     """Longest wait of the one plain connect to a DRA endpoint after GetInfo: a listening Unix
-    socket accepts at once, unless its backlog is full. Not the kubelet's: an observation."""
+    socket accepts at once, unless its backlog is full. Not the kubelet's: an observation. 0: none,
+    for comparing with recordings of the kubelet, which has no such connection."""
 
     call_s: float = 45.0
     """Deadline of NodePrepareResources and NodeUnprepareResources

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_dra.kubelet import ClaimRef
 from pytest_dra.kubelet import DraClient
+from pytest_dra.kubelet import RegistrationClient
 from pytest_dra.kubelet.answers import RECORDED_LIMIT
 from pytest_dra.kubelet.answers import bounded
 from pytest_dra.kubelet.wiping import SliceWiper
@@ -237,3 +238,20 @@ def test_a_wipe_that_fails_is_tried_again(node: Node) -> None:
     assert tried == [DRIVER] * 3
     failed = node.timeline.entries(Mark, where=lambda mark: "no API server" in mark.text)
     assert len(failed) == 2
+
+
+def test_only_the_dra_connection_is_made_again(node: Node) -> None:
+    plugin = node.plugin()
+    server = plugin.serve_dra()
+    dra = _client(node, plugin)
+    registration = RegistrationClient(
+        plugin.endpoint, timeline=node.timeline, instance="A", settings=SMALL
+    )
+    node.stack.callback(registration.close)
+    assert dra.connected(Deadline.after(10))
+    assert registration.connected(Deadline.after(10))
+    server.stop(None).wait(5)
+    soon(lambda: not dra.is_connected and not registration.is_connected)
+    plugin.serve_dra()
+    assert dra.connected(Deadline.after(10))
+    assert not registration.is_connected

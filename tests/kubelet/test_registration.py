@@ -250,3 +250,10 @@ def test_a_refusal_names_a_socket_whose_name_is_no_text(node: Node) -> None:
     node.kubelet()
     soon(lambda: plugin.notified)
     assert "/\ufffd.sock: empty list of supported" in plugin.notified[0][1]
+
+
+def test_the_probe_can_be_left_out(node: Node) -> None:
+    node.plugin().start()
+    kubelet = node.kubelet(settings=dataclasses.replace(SMALL, probe_s=0.0))
+    assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
+    assert node.timeline.entries(EndpointProbe) == []
