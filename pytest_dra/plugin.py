@@ -56,7 +56,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Decide what is collected: with a driver on the command line and no paths, the cases."""
     settings = _settings(config)
     config.stash[SETTINGS] = settings
-    if not settings.active or hasattr(config, "workerinput"):
+    if not settings.active:
         return
     paths_given = _paths_given(config)
     which = settings["dra_suite"]
