@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import signal
@@ -53,7 +54,7 @@ def test_nothing_is_left_of_a_driver_that_wants_to_stay(how: str, tmp_path: Path
             parent.kill()
         parent.wait(30)
     for pid in family:
-        soon(lambda pid=pid: gone(pid))  # type: ignore[misc]
+        soon(functools.partial(gone, pid))
     assert not Path(root).exists()
     assert (kept / "file").exists()
     if how == "forked":
