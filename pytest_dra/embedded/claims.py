@@ -48,9 +48,11 @@ class ResourceClaims(Strategy):
         status, before = new["status"], old["status"]
         gone = allocated(before) - allocated(status)
         if gone and status.get("devices"):
-            status["devices"] = [
-                entry for entry in status["devices"] if identity(entry) not in gone
-            ]
+            kept = [entry for entry in status["devices"] if identity(entry) not in gone]
+            if kept:
+                status["devices"] = kept
+            else:
+                del status["devices"]
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """The spec, and whether admin access is allowed here."""

@@ -13,7 +13,7 @@ from typing import Final
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.spec import Json
 
-_LISTS: Final = ("ints", "bools", "strings", "versions")
+_LISTS: Final = frozenset(("ints", "bools", "strings", "versions"))
 
 Users = Callable[[Json], Iterable[tuple[Json, str]]]
 """Finds every place of a feature in a spec, as (object, field name)."""
@@ -57,6 +57,7 @@ def _list_attributes(spec: Json) -> Iterable[tuple[Json, str]]:
         place
         for device in _devices(spec)
         for value in (device.get("attributes") or {}).values()
+        if not _LISTS.isdisjoint(value)
         for place in _fields(value, *_LISTS)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -29,12 +29,14 @@ _PLAIN_FINALIZERS: Final = (*GC_FINALIZERS, "kubernetes")
 NameCheck = Callable[[str], str]
 """A name check: "" or what is wrong."""
 
-_random: Final = random.SystemRandom()
-
 
 def generated_name(base: str) -> str:
     """``base`` cut to 58 characters and five random ones."""
-    suffix = "".join(_random.choices(_SUFFIX_LETTERS, k=_SUFFIX_LENGTH))
+    number = int.from_bytes(os.urandom(8), "big")
+    suffix = ""
+    for _ in range(_SUFFIX_LENGTH):
+        number, letter = divmod(number, len(_SUFFIX_LETTERS))
+        suffix += _SUFFIX_LETTERS[letter]
     return base[:GENERATED_BASE_MAX] + suffix
 
 

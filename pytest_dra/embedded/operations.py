@@ -155,7 +155,7 @@ class Operations:
         watch = Watch(self._store, call.kind, call.route.namespace, wanted, shape)
         return Reply(200, None, b"", watch=watch)
 
-    def _receive(self, call: Call, chosen: options.WriteOptions) -> Json:
+    def _receive(self, call: Call, chosen: options.WriteOptions) -> writes.Draft:
         kind = call.kind
         received = negotiation.read_object(
             call.body, call.content_type, kind.type, (kind.resource.api_version,)
@@ -167,8 +167,8 @@ class Operations:
         if call.route.subresource:
             return self._bind(call)
         chosen = options.write_options(call.query, "CreateOptions")
-        obj = self._receive(call, chosen)
-        written = writes.create(self._store, self._target(call), obj, chosen)
+        draft = self._receive(call, chosen)
+        written = writes.create(self._store, self._target(call), draft, chosen)
         return self._wrote(call, written)
 
     def _bind(self, call: Call) -> Reply:
@@ -180,8 +180,8 @@ class Operations:
 
     async def _update(self, call: Call) -> Reply:
         chosen = options.write_options(call.query, "UpdateOptions")
-        obj = self._receive(call, chosen)
-        written = writes.update(self._store, self._target(call), obj, chosen)
+        draft = self._receive(call, chosen)
+        written = writes.update(self._store, self._target(call), draft, chosen)
         return self._wrote(call, written)
 
     async def _patch(self, call: Call) -> Reply:

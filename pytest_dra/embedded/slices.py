@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 from typing import ClassVar
 from typing import Final
@@ -251,7 +252,7 @@ class _Devices:
             return
         shared = device.get("allowMultipleAllocations") is True
         for name, value in capacity.items():
-            if _IDENTIFIER_ERROR(name):
+            if _name_error(name):
                 devicerules.qualified_name(name, f"{path}.capacity", self._report)
             if value.get("requestPolicy") is not None:
                 where = f"{path}.capacity[{name}].requestPolicy"
@@ -271,9 +272,9 @@ class _Devices:
 
     def _attribute(self, name: str, value: Json, path: str) -> int:
         report = self._report
-        if _IDENTIFIER_ERROR(name):
+        if _name_error(name):
             devicerules.qualified_name(name, path, report)
-        given = [kind for kind in _VALUES if kind in value]
+        given = list(value)
         where = f"{path}[{name}]"
         if len(given) != 1:
             report.invalid(where, value, f"exactly one of {', '.join(_VALUES)} must be specified")
@@ -294,8 +295,9 @@ class _Devices:
             return
         if kind == "version":
             self._report.format(path, value, names.semver_error(value))
-        if len(value.encode()) > self._limits.value_bytes:
-            self._report.too_long(path, self._limits.value_bytes)
+        limit = self._limits.value_bytes
+        if len(value) > limit or (not value.isascii() and len(value.encode()) > limit):
+            self._report.too_long(path, limit)
 
     def _consumptions(self, entries: list[Json], path: str) -> None:
         limits, report = self._limits, self._report
@@ -344,5 +346,7 @@ class _Devices:
             report.invalid(path, "", f"exactly one of {', '.join(_DEVICE_SELECTIONS)} is allowed")
 
 
-_IDENTIFIER_ERROR: Final = names.qualified_name_error
-"""Quick check before the thorough one, which tells several causes apart."""
+@functools.lru_cache(maxsize=4096)
+def _name_error(name: str) -> str:
+    """Quick check before the thorough one, which tells several causes apart."""
+    return names.qualified_name_error(name)

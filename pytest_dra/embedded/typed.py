@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
+from typing import Final
 
 from pytest_dra.embedded import typetable
 from pytest_dra.embedded.scalars import READERS
@@ -40,13 +41,15 @@ class DecodeError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Plan:
-    fields: Mapping[str, tuple[_Read, object, bool]]
-    """Per JSON name: how to read it, the value that is left out, and whether it is a collection."""
+    fields: Mapping[str, tuple[type | None, _Read, object, bool]]
+    """Per JSON name: the type that passes as it is, how to read others, the value that is left out
+    (if any), and whether it is a collection."""
     fill: tuple[tuple[str, Callable[[], Any]], ...]
     """What is shown even when it was not sent."""
 
 
-_NOTHING = object()
+_PASSING: Final[Mapping[str, type]] = {"string": str, "bool": bool}
+"""Scalars that need no conversion if they have this Python type."""
 
 
 def read(kind: str, value: Any, notes: Notes) -> Json:
@@ -87,10 +90,11 @@ def prune(kind: str, value: Json) -> Json:
 
 @functools.cache
 def _plan(kind: str) -> _Plan:
-    fields: dict[str, tuple[_Read, object, bool]] = {}
+    fields: dict[str, tuple[type | None, _Read, object, bool]] = {}
     fill: list[tuple[str, Callable[[], Any]]] = []
     for name, field in typetable.message(kind).by_name.items():
-        fields[name] = (_reader(field), _left_out(field), bool(field.container))
+        passing = None if field.container else _PASSING.get(field.base)
+        fields[name] = (passing, _reader(field), _left_out(field), bool(field.container))
         make = _always(field)
         if make is not None:
             fill.append((name, make))
@@ -99,9 +103,8 @@ def _plan(kind: str) -> _Plan:
 
 def _left_out(field: Field) -> object:
     if field.container or field.pointer or field.always or field.base == "message":
-        return _NOTHING
-    zero = ZEROS[field.base]
-    return _NOTHING if zero is None or field.base == "quantity" else zero
+        return None
+    return None if field.base == "quantity" else ZEROS[field.base]
 
 
 def _always(field: Field) -> Callable[[], Any] | None:
@@ -172,10 +175,11 @@ def _read_message(plan: _Plan, value: Any, at: _Path, notes: Notes) -> Json:
                 continue
             if item is None:
                 continue
-            found = entry[0](item, (at, name), notes)
-            if found == entry[1]:
+            passing, read_item, left_out, collection = entry
+            found = item if type(item) is passing else read_item(item, (at, name), notes)
+            if left_out is not None and found == left_out:
                 continue
-            if entry[2] and not found:
+            if collection and not found:
                 notes.empties = True
             out[name] = found
     for name, make in plan.fill:

@@ -47,6 +47,18 @@ class Written:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Draft:
+    """An object on its way into the store; ``empties``: it still has empty lists or maps."""
+
+    obj: Json
+    empties: bool
+
+    def final(self, kind: str) -> Json:
+        """The object as storage keeps it."""
+        return typed.prune(kind, self.obj) if self.empties else self.obj
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Target:
     """What a write is about; ``name`` is "" for a creation."""
 
@@ -58,7 +70,7 @@ class Target:
 
 def incoming(
     target: Target, received: Received, options: WriteOptions, warnings: list[str]
-) -> Json:
+) -> Draft:
     """The received object in stored form, with defaults; unknown fields become warnings.
 
     Raises:
@@ -77,7 +89,7 @@ def incoming(
     if kind.unview:
         obj = kind.unview(obj)
     kind.strategy.default(obj)
-    return obj
+    return Draft(obj, notes.empties)
 
 
 def _check_kind(kind: Kind, sent: Json) -> None:
@@ -91,13 +103,14 @@ def _check_kind(kind: Kind, sent: Json) -> None:
             )
 
 
-def create(store: Store, target: Target, obj: Json, options: WriteOptions) -> Written:
+def create(store: Store, target: Target, draft: Draft, options: WriteOptions) -> Written:
     """Store a new object.
 
     Raises:
         ApiError: 403, 404, 409, 422 or 500.
     """
     kind, strategy, ctx = target.kind, target.kind.strategy, target.context
+    obj = draft.obj
     meta = obj["metadata"]
     version = meta.get("resourceVersion", "")
     if kind.resource.namespaced:
@@ -114,7 +127,7 @@ def create(store: Store, target: Target, obj: Json, options: WriteOptions) -> Wr
     strategy.validate_create(obj, ctx, report)
     if report.causes:
         raise _invalid(kind, meta.get("name", ""), report.causes)
-    obj = typed.prune(kind.storage, obj)
+    obj = draft.final(kind.storage)
     meta = obj["metadata"]
     for _ in range(NAME_TRIES):
         taken = store.get(kind.storage, meta.get("namespace", ""), meta["name"])
@@ -174,14 +187,14 @@ def _need_namespace(store: Store, target: Target, name: str) -> None:
         )
 
 
-def update(store: Store, target: Target, obj: Json, options: WriteOptions) -> Written:
+def update(store: Store, target: Target, draft: Draft, options: WriteOptions) -> Written:
     """Replace an object (or its status).
 
     Raises:
         ApiError: 400, 404, 409, 422 or 500.
     """
     kind, strategy = target.kind, target.kind.strategy
-    meta = obj["metadata"]
+    meta = draft.obj["metadata"]
     if not meta.get("name"):
         raise bad_request("name must be provided")
     if meta["name"] != target.name:
@@ -194,7 +207,7 @@ def update(store: Store, target: Target, obj: Json, options: WriteOptions) -> Wr
     old = store.get(kind.storage, target.namespace, target.name)
     if old is None:
         if strategy.create_on_update and not target.context.subresource:
-            return create(store, target, obj, options)
+            return create(store, target, draft, options)
         raise errors.not_found(kind.resource, target.name)
     version = meta.get("resourceVersion", "")
     if version and version != "0":
@@ -220,13 +233,13 @@ def update(store: Store, target: Target, obj: Json, options: WriteOptions) -> Wr
             f"Precondition failed: UID in precondition: {uid}, "
             f"UID in object meta: {old.object['metadata']['uid']}",
         )
-    return replace(store, target, obj, old, options)
+    return replace(store, target, draft, old, options)
 
 
 def replace(
     store: Store,
     target: Target,
-    obj: Json,
+    draft: Draft,
     old: Snapshot,
     options: WriteOptions,
     *,
@@ -240,7 +253,7 @@ def replace(
         ApiError: 403 or 422.
     """
     kind, strategy, ctx = target.kind, target.kind.strategy, target.context
-    before = old.object
+    obj, before = draft.obj, old.object
     if ctx.subresource:
         strategy.prepare_status(obj, before, ctx)
     else:
@@ -259,7 +272,7 @@ def replace(
         strategy.validate_update(obj, before, ctx, report)
     if report.causes:
         raise _invalid(kind, target.name, report.causes)
-    obj = typed.prune(kind.storage, obj)
+    obj = draft.final(kind.storage)
     obj["metadata"]["resourceVersion"] = str(old.rv)
     warnings = strategy.warnings(obj)
     if "deletionTimestamp" in meta and not meta.get("finalizers") and deletes.may_go(kind, obj):
@@ -308,8 +321,8 @@ def _patched(
     store: Store, target: Target, patched: Json, old: Snapshot, options: WriteOptions
 ) -> Written:
     warnings: list[str] = []
-    obj = _read_patched(target, patched, options, warnings)
-    meta, before = obj["metadata"], old.object["metadata"]
+    draft = _read_patched(target, patched, options, warnings)
+    meta, before = draft.obj["metadata"], old.object["metadata"]
     version = meta.get("resourceVersion", "")
     if meta.get("name", "") != target.name or (
         target.kind.resource.namespaced and meta.get("namespace", "") != target.namespace
@@ -326,14 +339,14 @@ def _patched(
     moved = "deletionTimestamp" in before and (
         meta.get("deletionTimestamp") != before["deletionTimestamp"]
     )
-    written = replace(store, target, obj, old, options, force=moved)
+    written = replace(store, target, draft, old, options, force=moved)
     written.warnings[:0] = warnings
     return written
 
 
 def _read_patched(
     target: Target, patched: Json, options: WriteOptions, warnings: list[str]
-) -> Json:
+) -> Draft:
     kind = target.kind
     resource = kind.resource
     if patched.get("kind") != resource.kind or patched.get("apiVersion") != resource.api_version:
@@ -352,7 +365,7 @@ def _read_patched(
     if kind.unview:
         obj = kind.unview(obj)
     kind.strategy.default(obj)
-    return obj
+    return Draft(obj, notes.empties)
 
 
 def _bad_patch(why: str) -> errors.ApiError:
@@ -389,6 +402,6 @@ def _apply(
         if target.context.subresource:
             raise errors.not_found(resource, target.name)
         fresh = {**applied, "metadata": {"name": target.name, **meta}}
-        obj = incoming(target, Received(fresh), options, [])
-        return create(store, target, obj, options)
+        draft = incoming(target, Received(fresh), options, [])
+        return create(store, target, draft, options)
     return _patched(store, target, patches.apply(kind.type, kind.shown(old), applied), old, options)
