@@ -48,7 +48,7 @@ class EmbeddedCluster:
         """Start the server; ready when this returns."""
         try:
             self._server.start()
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             raise ClusterError(f"the embedded API server does not start: {error}") from error
 
     def stop(self) -> None:
