@@ -106,34 +106,41 @@ class ApiServer:
         self.connect()
         import urllib3
 
-        configuration = self._client.configuration
-        headers = dict(self._client.default_headers)
-        headers["Accept"] = "application/json"
-        for setting in configuration.auth_settings().values():
-            if setting["in"] == "header" and setting["value"]:
-                headers[setting["key"]] = setting["value"]
-        data = None
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-            data = json.dumps(body).encode()
-        url = configuration.host + path
+        url = self._client.configuration.host + path
         if query:
             url += "?" + urllib.parse.urlencode(query)
+        wanted: dict[str, Any] = {
+            "body": None if body is None else json.dumps(body).encode(),
+            "headers": self._headers(body),
+            "timeout": urllib3.Timeout(connect=min(CONNECT_S, timeout_s), read=timeout_s),
+            "retries": False,
+            "preload_content": False,
+        }
+        send = self._client.rest_client.pool_manager.request
         try:
-            answer = self._client.rest_client.pool_manager.request(
-                method,
-                url,
-                body=data,
-                headers=headers,
-                timeout=urllib3.Timeout(connect=min(CONNECT_S, timeout_s), read=timeout_s),
-                retries=False,
-                preload_content=False,
-            )
+            try:
+                answer = send(method, url, **wanted)
+            except urllib3.exceptions.ProtocolError:
+                # The server may have closed an idle connection at the moment when we took it.
+                if method != "GET":
+                    raise
+                answer = send(method, url, **wanted)
         except urllib3.exceptions.HTTPError as error:
             raise ApiError(0, f"{method} {path}: {error}") from error
         if answer.status >= REFUSED:
             raise _refusal(f"{method} {path}", answer)
         return answer
+
+    def _headers(self, body: Any) -> dict[str, str]:
+        """Headers of a request, credentials included."""
+        headers = dict(self._client.default_headers)
+        headers["Accept"] = "application/json"
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        for setting in self._client.configuration.auth_settings().values():
+            if setting["in"] == "header" and setting["value"]:
+                headers[setting["key"]] = setting["value"]
+        return headers
 
     def request(
         self,

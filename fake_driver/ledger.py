@@ -53,7 +53,7 @@ class Ledger:
         self.data_dir = data_dir
         self.directory = data_dir / "claims"
         self.cdi = cdi
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._lock_file = -1
         self._seen: dict[str, _Seen] = {}
         self.taken_over: frozenset[str] = frozenset()

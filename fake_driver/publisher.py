@@ -80,9 +80,11 @@ class Publisher:
                 self.repair()
                 pause_s = BACKOFF_FIRST_S
                 self.follow(version)
-                pause_s = 0.0
             except ApiError as error:
                 pause_s = self.after(error, pause_s)
+            except (KeyError, TypeError, ValueError) as error:
+                _log.exception("an answer of the API server makes no sense")
+                pause_s = self.after(ApiError(0, f"malformed answer: {error!r}"), pause_s)
 
     def after(self, error: ApiError, pause_s: float) -> float:
         """How long to wait after ``error``, in seconds."""

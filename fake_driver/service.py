@@ -11,6 +11,7 @@ import grpc
 
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.errors import ClaimError
+from pytest_dra.fake_driver.errors import ConfigError
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.record import Prepared
@@ -74,6 +75,9 @@ class DraService:
         """Prepare one claim of a call."""
         try:
             return self.preparer.prepare(ref, call)
+        except ConfigError as error:
+            _log.warning("Prepare: claim %s: its configuration is bad (values are not logged)", ref)
+            return error
         except ClaimError as error:
             _log.warning("Prepare: %s", error)
             return error
