@@ -1,0 +1,77 @@
+"""Judgements of what is left on disk."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dra.checks import state
+from tests.checks.raising import Judgement
+from tests.checks.raising import Said
+from tests.checks.raising import said
+
+
+@pytest.mark.parametrize(
+    "judgement",
+    [
+        pytest.param(
+            lambda: state.nothing_may_be_left((), expected=(), what="A"), id="nothing is left"
+        ),
+        pytest.param(
+            lambda: state.nothing_may_be_left({"p/{uid}"}, expected={"p/{uid}", "p"}, what="A"),
+            id="less is left than a plain cycle leaves",
+        ),
+        pytest.param(
+            lambda: state.sizes_must_be_the_same({"a": 1, "b": 2}, {"a": 1}, what="after"),
+            id="a file is gone",
+        ),
+        pytest.param(
+            lambda: state.sizes_must_be_the_same(
+                {"a": 100}, {"a": 100 + state.COUNTER_BYTES}, what="after"
+            ),
+            id="a counter grew",
+        ),
+    ],
+)
+def test_what_is_allowed_is_let_pass(judgement: Judgement) -> None:
+    assert said(judgement) is None
+
+
+@pytest.mark.parametrize(
+    ("judgement", "expected"),
+    [
+        pytest.param(
+            lambda: state.nothing_may_be_left(
+                {"cdi/{uid}.json", "a", "plugins/x"}, expected={"a"}, what="claim A"
+            ),
+            Said(
+                "after Unprepare of claim A",
+                "left: cdi/{uid}.json, plugins/x",
+                "nothing that Prepare made",
+            ),
+            id="residue",
+        ),
+        pytest.param(
+            lambda: state.nothing_may_be_left(
+                [f"f{number}" for number in range(9)], expected=(), what="claim A"
+            ),
+            Said(
+                "after Unprepare of claim A",
+                "left: f0, f1, f2, f3, f4",
+                "nothing that Prepare made",
+            ),
+            id="residue-of-many-names-five",
+        ),
+        pytest.param(
+            lambda: state.sizes_must_be_the_same({"a": 1}, {"a": 1, "b": 0}, what="after 10 calls"),
+            Said("after 10 calls", "new files: b", "the same files"),
+            id="new-file",
+        ),
+        pytest.param(
+            lambda: state.sizes_must_be_the_same({"a": 100}, {"a": 165}, what="after 10 calls"),
+            Said("a after 10 calls", "165 bytes", "100 bytes, as at first"),
+            id="grown-file",
+        ),
+    ],
+)
+def test_what_is_left_is_told_with_its_path(judgement: Judgement, expected: Said) -> None:
+    assert said(judgement) == expected
