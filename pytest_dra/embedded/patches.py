@@ -45,7 +45,7 @@ def json_patch(target: Json, operations: Any) -> Json:
             _apply_operation(root, operation)
         except (KeyError, IndexError, ValueError, TypeError) as error:
             raise _failed(f"the server rejected our request: {error}") from error
-    result = root[""]
+    result = root.get("")
     if not isinstance(result, dict):
         raise _failed("the patch does not leave an object")
     return result
