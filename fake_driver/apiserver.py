@@ -75,9 +75,13 @@ class ApiServer:
         with self._lock:
             if self._client is not None:
                 return
-            import kubernetes.client
-            import kubernetes.config
-
+            try:
+                import kubernetes.client
+                import kubernetes.config
+            except ImportError as error:
+                raise StartError(
+                    f"the kubernetes client does not import ({error}); install pytest-dra again"
+                ) from error
             loader: Any = kubernetes.config
             configuration = kubernetes.client.Configuration()
             try:

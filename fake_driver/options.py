@@ -48,8 +48,12 @@ class Options:
     @property
     def dra_socket(self) -> Path:
         """Where Prepare and Unprepare are served; with the UID in its name for rolling updates."""
-        name = f"dra-{self.instance_uid}.sock" if self.instance_uid else "dra.sock"
-        return self.data_dir / name
+        if not self.instance_uid:
+            return self.data_dir / "dra.sock"
+        path = self.data_dir / f"dra-{self.instance_uid}.sock"
+        if len(os.fsencode(path)) <= SOCKET_PATH_MAX:
+            return path
+        return self.data_dir / f"dra-{_short(self.instance_uid, 8)}.sock"
 
     @property
     def registration_socket(self) -> Path:
