@@ -28,10 +28,8 @@ BODY_MAX: Final = 3 * 1024 * 1024
 _ACCEPT_MAX: Final = 32
 """Media types of one Accept header that we look at."""
 
-_KEY: Final = re.compile(rb'"[ \t\r\n]*:')
-"""The end of a name in JSON text; within a string it can appear as well."""
-
-_NESTED: Final = (dict, list)
+_SPACED_KEY: Final = re.compile(rb'"[ \t\r\n]+:')
+"""The end of a name in JSON text that is not written ``":``."""
 
 _SHAPES: Final = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
@@ -93,12 +91,23 @@ def _clauses(header: str) -> list[tuple[str, dict[str, str]]]:
     return [(media, parameters) for weight, media, parameters in found if weight > 0]
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Received:
-    """A decoded body: ``sent`` as the client wrote it, ``duplicates`` the repeated field names."""
+    """A decoded body: ``sent`` as the client wrote it, ``text`` its JSON text if it was JSON."""
 
     sent: Json
-    duplicates: list[str] = dataclasses.field(default_factory=list)
+    text: bytes = b""
+
+    def repeated(self, names: int) -> list[str]:
+        """The field names that are written twice in one object, given how many there are in all.
+
+        A name ends in ``":``, which within a string can only appear in addition; so if the text
+        has no more of it than the object has names, nothing is there twice.
+        """
+        text = self.text
+        if text.count(b'":') == names and _SPACED_KEY.search(text) is None:
+            return []
+        return _repeated(text) if text else []
 
 
 def content_type(header: str) -> str:
@@ -147,38 +156,29 @@ def read_object(body: bytes, header: str, type_name: str, kinds: tuple[str, ...]
 
 
 def read_json(body: bytes) -> Received:
-    """Decode JSON and note duplicate fields.
+    """Decode JSON.
 
     Raises:
         ApiError: 400.
     """
     value = load_json(body)
-    if _keys(value) == len(_KEY.findall(body)):
-        return Received({} if value is None else _need_object(value))
-    duplicates: list[str] = []
+    return Received({} if value is None else _need_object(value), body)
+
+
+def _repeated(body: bytes) -> list[str]:
+    """The names that some object of a JSON text has more than once."""
+    found: list[str] = []
 
     def pairs(items: list[tuple[str, Any]]) -> Json:
-        out = dict(items)
-        if len(out) != len(items):
-            seen: set[str] = set()
-            for name, _ in items:
-                if name in seen:
-                    duplicates.append(name)
-                seen.add(name)
-        return out
+        seen: set[str] = set()
+        for name, _ in items:
+            if name in seen:
+                found.append(name)
+            seen.add(name)
+        return dict(items)
 
-    # fewer names than written: some are there twice, or a text looks like one
-    value = load_json(body, pairs)
-    return Received({} if value is None else _need_object(value), duplicates)
-
-
-def _keys(value: Any) -> int:
-    """How many names all objects of a JSON value have."""
-    if type(value) is dict:
-        return len(value) + sum([_keys(item) for item in value.values() if type(item) in _NESTED])
-    if type(value) is list:
-        return sum([_keys(item) for item in value if type(item) in _NESTED])
-    return 0
+    load_json(body, pairs)
+    return found
 
 
 def load_json(body: bytes, pairs: Any = None) -> Any:
@@ -187,19 +187,23 @@ def load_json(body: bytes, pairs: Any = None) -> Any:
     Raises:
         ApiError: 400.
     """
-    try:
-        return json.loads(
-            body.decode("utf-8"),
-            parse_float=JsonFloat,
-            object_pairs_hook=pairs,
-            parse_constant=_no_constant,
+    decoder = _DECODER
+    if pairs is not None:
+        decoder = json.JSONDecoder(
+            parse_float=JsonFloat, parse_constant=_no_constant, object_pairs_hook=pairs
         )
+    try:
+        return decoder.decode(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
 
 
 def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=JsonFloat, parse_constant=_no_constant)
+"""The ordinary case, made once."""
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -244,6 +248,7 @@ def to_typed(sent: Json, type_name: str, notes: typed.Notes) -> Json:
         ApiError: 400, a value has the wrong type.
     """
     bare = {key: value for key, value in sent.items() if key not in ("kind", "apiVersion")}
+    notes.names += len(sent) - len(bare)
     try:
         return typed.read(type_name, bare, notes)
     except typed.DecodeError as error:

@@ -22,7 +22,10 @@ _VERSIONS_PER_SECOND: Final = 1000
 
 def encode(value: object) -> bytes:
     """JSON as the server sends it: compact, UTF-8."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return _ENCODER.encode(value).encode()
+
+
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
 
 
 class Snapshot:

@@ -29,10 +29,14 @@ _Read = Callable[[Any, Any, "Notes"], Any]
 
 @dataclasses.dataclass(slots=True)
 class Notes:
-    """What was noticed while reading: ``unknown`` fields by path, and whether empties are left."""
+    """What was noticed while reading: ``unknown`` fields by path, and whether empties are left.
+
+    ``names`` counts the names of all objects, which betrays those that were written twice.
+    """
 
     unknown: list[str] = dataclasses.field(default_factory=list)
     empties: bool = False
+    names: int = 0
 
 
 class DecodeError(ValueError):
@@ -148,7 +152,27 @@ def _message_reader(kind: str) -> _Read:
     return read_message
 
 
+def count_names(value: Any) -> int:
+    """How many names all objects of a JSON value have."""
+    count, waiting = 0, [value]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is dict:
+            count += len(part)
+            waiting += part.values()
+        elif type(part) is list:
+            waiting += part
+    return count
+
+
+def _read_free(value: Any, at: _Path, notes: Notes) -> Any:
+    notes.names += count_names(value)
+    return value
+
+
 def _scalar_reader(base: str) -> _Read:
+    if base in ("raw", "fields"):
+        return _read_free
     convert, zero = READERS[base], ZEROS[base]
 
     def read_scalar(value: Any, at: _Path, notes: Notes) -> Any:
@@ -168,10 +192,12 @@ def _read_message(plan: _Plan, value: Any, at: _Path, notes: Notes) -> Json:
         if type(value) is not dict:
             raise DecodeError(f"{_text(at)}: want an object")
         fields = plan.fields
+        notes.names += len(value)
         for name, item in value.items():
             entry = fields.get(name)
             if entry is None:
                 notes.unknown.append(_text((at, name)))
+                notes.names += count_names(item)
                 continue
             if item is None:
                 continue
@@ -197,6 +223,7 @@ def _read_list(item: _Read, value: Any, at: _Path, notes: Notes) -> list[Any]:
 def _read_map(item: _Read, value: Any, at: _Path, notes: Notes) -> Json:
     if type(value) is not dict:
         raise DecodeError(f"{_text(at)}: want an object")
+    notes.names += len(value)
     return {key: item(part, (at, key), notes) for key, part in value.items()}
 
 

@@ -81,7 +81,7 @@ def incoming(
     notes = typed.Notes()
     obj = negotiation.to_typed(received.sent, kind.type, notes)
     complaints = [f'unknown field "{name}"' for name in notes.unknown]
-    complaints += [f'duplicate field "{name}"' for name in received.duplicates]
+    complaints += [f'duplicate field "{name}"' for name in received.repeated(notes.names)]
     if complaints and options.validation == "Strict":
         raise bad_request("strict decoding error: " + ", ".join(complaints[:20]))
     if options.validation == "Warn":

@@ -174,7 +174,7 @@ def _in_other_process(port: int, request: bytes, want: bytes) -> list[float]:
         return [pool.apply_async(load, arguments).get(timeout=_TIMEOUT_S) for _ in range(ROUNDS)]
 
 
-def _send(server: ApiServer, method: str, path: str, body: Json | None = None) -> Json:
+def _send(server: ApiServer, method: str, path: str, body: Json | None = None) -> bytes:
     request = urllib.request.Request(  # noqa: S310  our own loopback server
         server.url + path,
         method=method,
@@ -182,8 +182,14 @@ def _send(server: ApiServer, method: str, path: str, body: Json | None = None) -
         headers={"Authorization": f"Bearer {_TOKEN}", "Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  the same
-        found: Json = json.load(answer)
+        found: bytes = answer.read()
         return found
+
+
+def _server() -> ApiServer:
+    server = ApiServer(timeline=Timeline(), tokens={_TOKEN: User("bench")})
+    server.start()
+    return server
 
 
 def _timed(action: Callable[[], object]) -> float:
@@ -203,15 +209,16 @@ def _cold_start() -> float:
     return float(done.stdout)
 
 
-def _bulk(server: ApiServer) -> tuple[list[float], list[float]]:
+def _bulk() -> tuple[list[float], list[float]]:
     lists: list[float] = []
     purges: list[float] = []
+    server = _server()
     for _ in range(ROUNDS):
-        _send(server, "DELETE", _SLICES)
         for index in range(1000):
             _send(server, "POST", _SLICES, slice_body(f"{index:05x}"))
         lists.append(_timed(lambda: _send(server, "GET", _SLICES)))
         purges.append(_timed(lambda: _send(server, "DELETE", _SLICES)))
+    server.stop()
     return lists, purges
 
 
@@ -224,20 +231,20 @@ def main() -> None:
         f"{'':34} {'min':>8} {'median':>8} {'max':>8}\n"
     )
     write(READY.line([_cold_start() for _ in range(ROUNDS)]) + "\n")
-    server = ApiServer(timeline=Timeline(), tokens={_TOKEN: User("bench")})
-    server.start()
+    server = _server()
     try:
         port = urllib.parse.urlsplit(server.url).port or 0
-        name = _send(server, "POST", _SLICES, slice_body("00000"))["metadata"]["name"]
+        made = json.loads(_send(server, "POST", _SLICES, slice_body("00000")))
+        name = made["metadata"]["name"]
         gets = _in_other_process(port, _request("GET", f"{_SLICES}/{name}"), b"200")
         write(GET.line(gets) + "\n")
         body = json.dumps(slice_body("00000"), separators=(",", ":")).encode()
         write(CREATE.line(_in_other_process(port, _request("POST", _SLICES, body), b"201")) + "\n")
-        lists, purges = _bulk(server)
-        write(LIST.line(lists) + "\n")
-        write(PURGE.line(purges) + "\n")
     finally:
         server.stop()
+    lists, purges = _bulk()
+    write(LIST.line(lists) + "\n")
+    write(PURGE.line(purges) + "\n")
 
 
 if __name__ == "__main__":

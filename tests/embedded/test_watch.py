@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -139,8 +140,6 @@ async def _all(watch: Watch, count: int) -> list[Any]:
 
 
 def test_a_version_out_of_history_is_an_error_in_the_stream() -> None:
-    import asyncio
-
     store = Store(history=2)
     kind = registry(kubernetes_version())["resource.k8s.io", "v1", "resourceslices"]
     old = store.version
