@@ -48,7 +48,7 @@ def test_reg_002_type(dra_bench: Bench) -> None:
 @case("REG-003", Level.MUST, settles=True)
 def test_reg_003_name(dra_bench: Bench) -> None:
     """the registered name is the driver name in the slices"""
-    info = dra_bench.registration().info()
+    info = dra_bench.answering().info()
     dra_bench.published()
     registration.name_must_be_the_drivers(
         info, slices=dra_bench.slices_as_sent(), given=dra_bench.driver_name_given
@@ -59,7 +59,7 @@ def test_reg_003_name(dra_bench: Bench) -> None:
 def test_reg_004_known_service(dra_bench: Bench) -> None:
     """the driver advertises a DRA service that the kubelet speaks"""
     registration.a_known_service_must_be_advertised(
-        dra_bench.registration().info(), kubernetes=dra_bench.kubernetes
+        dra_bench.answering().info(), kubernetes=dra_bench.kubernetes
     )
 
 
@@ -70,7 +70,7 @@ def test_reg_005_both_services(dra_bench: Bench) -> None:
     needed = registration.needed_services(
         kubelets.min if kubelets else None, kubelets.max if kubelets else None
     )
-    found = dra_bench.registration()
+    found = dra_bench.answering()
     for service in needed:
         registration.service_must_be_advertised(found.info(), service)
     with found.dra() as client:
@@ -82,7 +82,7 @@ def test_reg_005_both_services(dra_bench: Bench) -> None:
 @case("REG-006", Level.MUST)
 def test_reg_006_advertised_is_implemented(dra_bench: Bench) -> None:
     """every advertised DRAPlugin version is implemented"""
-    found = dra_bench.registration()
+    found = dra_bench.answering()
     known = [
         service
         for service in found.info().supported_versions
@@ -101,7 +101,7 @@ def test_reg_007_endpoint_listens(dra_bench: Bench) -> None:
     """the DRA endpoint accepts connections when GetInfo answers"""
     instance = dra_bench.instance
     timeline = dra_bench.timeline
-    found = dra_bench.registration()
+    found = dra_bench.answering()
     if found.info().endpoint[:1] not in ("", "/"):
         # The kubelet cannot find it, which is the matter of REG-017.
         with found.dra():
@@ -152,7 +152,7 @@ def test_reg_009_kubelet_restart(dra_bench: Bench) -> None:
 def test_reg_010_stale_socket(dra_bench: Bench) -> None:
     """a socket left by a killed predecessor does not prevent the start"""
     instance = dra_bench.instance
-    dra_bench.registration()
+    dra_bench.answering()
     dra_bench.published()
     with dra_bench.timeline.disturbance("killed driver"):
         instance.kill()
@@ -211,7 +211,7 @@ def _first_get_info(bench: Bench) -> list[GetInfoReply]:
 @case("REG-015", Level.MUST)
 def test_reg_015_notify_acknowledged(dra_bench: Bench) -> None:
     """a confirmed registration is acknowledged in time"""
-    found = dra_bench.registration()
+    found = dra_bench.answering()
     for _ in range(REGISTRATIONS):
         with found.patient_client() as client:
             client.get_info(timeout_s=NOTIFY_S)
@@ -222,7 +222,7 @@ def test_reg_015_notify_acknowledged(dra_bench: Bench) -> None:
 @case("REG-017", Level.MUST)
 def test_reg_017_endpoint_form(dra_bench: Bench) -> None:
     """the endpoint is an absolute path or empty"""
-    found = dra_bench.registration()
+    found = dra_bench.answering()
     info = found.info()
     registration.endpoint_must_be_absolute(info)
     with found.dra() as client:
@@ -235,7 +235,7 @@ def test_reg_017_endpoint_form(dra_bench: Bench) -> None:
 @case("REG-019", Level.MUST)
 def test_reg_019_authority(dra_bench: Bench) -> None:
     """the registration server accepts the kubelet's authority header"""
-    found = dra_bench.registration()
+    found = dra_bench.answering()
     with found.client() as client:
         reply = client.get_info(timeout_s=EMPTY_BATCH_S)
         if not reply.ok:

@@ -35,6 +35,7 @@ from pytest_dra.report.results import blocked_by
 from pytest_dra.report.results import failed
 from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Case
 from pytest_dra.spec import NotApplicable
 from pytest_dra.spec import UnsupportedEnvironment
@@ -228,6 +229,8 @@ class Session:
         except Violation as violation:
             lines = excerpt(self.timeline, violation.proof, since=serial)
             return failed(case, violation, excerpt=lines), violation
+        except Blocked as blocked:
+            return not_run(case, blocked_by([blocked.by])), None
         except NotApplicable as reason:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=str(reason)), None
         except UnsupportedEnvironment as reason:

@@ -116,3 +116,11 @@ class UnsupportedEnvironment(Exception):
     def __init__(self, why: str, *, way_out: str) -> None:
         self.way_out = way_out
         super().__init__(why)
+
+
+class Blocked(Exception):
+    """What the case judges is missing because of what another case, ``by``, judges already."""
+
+    def __init__(self, by: str) -> None:
+        self.by = by
+        super().__init__(f"blocked by {by}")

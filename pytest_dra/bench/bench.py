@@ -29,8 +29,10 @@ from pytest_dra.checks import cdi_specs
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.launch import Component
 from pytest_dra.launch import Keeper
+from pytest_dra.launch import LaunchError
 from pytest_dra.launch import NodeDirectories
 from pytest_dra.profile import DriverProfile
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
@@ -47,6 +49,9 @@ RANDOM_BYTES = 3
 
 EVERY = 100_000
 """More devices than a node has."""
+
+MUTE = "REG-002"
+"""The case that says that GetInfo answers at all."""
 
 MADE_FOR_CASES = "pytest-dra.example.com"
 """Name of the DeviceClass that the suite's claims name."""
@@ -78,8 +83,12 @@ class Bench:
         self._nodes: set[str] = set()
         self._held: dict[str, Claim] = {}
         self._dirty = ""
+        self._lent = False
         self._registration: Registration | Violation | None = None
+        self._mute = False
+        self._unstartable: LaunchError | None = None
         self._devices: list[Device] | None = None
+        self._counted = False
         self._published: list[Json] | None = None
         self._cycle: PlainCycle | None = None
         suffix = secrets.token_hex(RANDOM_BYTES)
@@ -89,10 +98,21 @@ class Bench:
 
     @property
     def instance(self) -> Instance:
-        """The driver under test; started at first use. Raises LaunchError."""
+        """The driver under test; started at first use.
+
+        Raises:
+            LaunchError: it cannot be started; the first failure again, without a further try.
+        """
+        if self._unstartable is not None:
+            raise self._unstartable
         if self._primary is None:
-            self._primary = self.new_instance("a")
-            self._primary.start()
+            instance = self.new_instance("a")
+            try:
+                instance.start()
+            except LaunchError as error:
+                self._unstartable = error
+                raise
+            self._primary = instance
         return self._primary
 
     @property
@@ -163,6 +183,10 @@ class Bench:
         """
         if self._devices is None:
             self.instance.wait_published()
+            self._devices = self.instance.devices()
+        if len(self._devices) < count and not self._counted:
+            self._counted = True
+            self.instance.settle()
             self._devices = self.instance.devices()
         if len(self._devices) < count:
             raise UnsupportedEnvironment(
@@ -275,14 +299,29 @@ class Bench:
             raise self._registration
         return self._registration
 
+    def answering(self) -> Registration:
+        """:meth:`registration`, for cases that judge more than that GetInfo answers.
+
+        Raises:
+            Blocked: it does not answer at all; a new process is not asked again.
+        """
+        found = self.registration()
+        try:
+            if not self._mute:
+                found.info()
+        except Violation:
+            self._mute = True
+        if self._mute:
+            raise Blocked(MUTE)
+        return found
+
     def forget(self) -> None:
         """The driver process is another one: find its registration anew."""
         self._registration = None
 
     def slices_as_sent(self) -> list[Json]:
-        """Bodies of the driver's slice requests, before defaulting and gate dropping."""
-        writes = self.instance.slice_writes()
-        return [entry.event.body for entry in writes if entry.event.body is not None]
+        """The slices of the driver's writes, before defaulting and gate dropping."""
+        return self.instance.slices_as_sent()
 
     # the state between two cases
 
@@ -293,6 +332,8 @@ class Bench:
         ``works``: the case rests on a driver that prepares claims, so the plain cycle is run
         before it where it has not been.
         """
+        if self._lent and not self._dirty:
+            self._dirty = "lent to a test that is no case"
         if self._dirty:
             self._renew()
         if works:
@@ -301,14 +342,30 @@ class Bench:
         self.timeline.add(Mark(text=f"case {case.id} begins"))
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self._dirty = f"{case.id} did not pass"
+            if isinstance(error, Violation) and self._primary is not None:
+                self._primary.add_obituary(error)
             self._take_back(unprepare=False)
             raise
         else:
             self._take_back(unprepare=True)
         finally:
             self.timeline.add(Mark(text=f"case {case.id} ends"))
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """For a test that is no case: a good driver before, its claims taken back after.
+
+        What such a test does may be anything: the next case begins with a new process.
+        """
+        if self._dirty:
+            self._renew()
+        self._lent = True
+        try:
+            yield
+        finally:
+            self._take_back(unprepare=True)
 
     def spoiled(self, why: str) -> None:
         """The case leaves a state that no other case should meet: begin again afterwards."""
@@ -339,10 +396,13 @@ class Bench:
     def _renew(self) -> None:
         self.timeline.add(Mark(text=f"new driver process on empty directories: {self._dirty}"))
         self._dirty = ""
+        self._lent = False
         self._held.clear()
         self._registration = None
         self._cycle = None
         if self._primary is not None:
             with self.timeline.disturbance("new driver process"):
+                published = self._primary.has_published
                 self._primary.renew()
-            self._primary.wait_published()
+            if published:
+                self._primary.wait_published()

@@ -69,6 +69,12 @@ def devices_of(slices: Iterable[Json], *, driver: str, node: str) -> list[Device
     return sorted(found, key=lambda device: (not device.plain, device.pool, device.name))
 
 
+def is_published(slices: Sequence[Json]) -> bool:
+    """True if there is a device, and every slice that its pool says it has."""
+    some = any(item["spec"].get("devices") for item in slices)
+    return some and all(_complete(members) for members in newest_generation(slices).values())
+
+
 def _complete(members: Sequence[Json]) -> bool:
     counts = {item["spec"].get("pool", {}).get("resourceSliceCount") for item in members}
     return counts == {len(members)}

@@ -13,7 +13,10 @@ from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
+from pytest_dra.bench.devices import is_published
 from pytest_dra.bench.residue import Tree
+from pytest_dra.checks.prepare import PREPARE
+from pytest_dra.checks.prepare import UNPREPARE
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.kube import KubeError
 from pytest_dra.kubelet import Kubelet
@@ -24,6 +27,7 @@ from pytest_dra.launch import Keeper
 from pytest_dra.launch import NodeDirectories
 from pytest_dra.profile import Budgets
 from pytest_dra.spec import Json
+from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Mark
@@ -42,8 +46,22 @@ SETTLE_LIMIT_S = 60.0
 STOP_S = 10.0
 """A driver that has not ended this long after SIGTERM is killed (a pod has 30 s by default)."""
 
-WRITES = frozenset({"create", "update", "patch"})
-"""Verbs whose body is a slice as the driver sent it."""
+PATCH = "patch"
+IMPATIENT_S = 1.0
+"""Deadline of further calls of a method that was once not answered in the kubelet's 45 s: a driver
+that never answers is found out once, and not again by each case."""
+
+END_NOTED_S = 0.3
+"""From the loss of a connection to the news that the driver's process has ended."""
+
+WRITES = frozenset({"create", "update", PATCH})
+"""Verbs that bring a slice to the API server."""
+
+REFUSED = 300
+"""HTTP status codes from here on are no success."""
+
+UNDECODABLE = 400
+"""HTTP status of a body that is no ResourceSlice; one against the API's rules has 422."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,6 +131,7 @@ class Instance:
             driver_name=driver_name or "",
         )
         self.started_serial = 0
+        self._silent: set[str] = set()
 
     def start(self) -> None:
         """Kubelet first, then the driver, as on a node that boots. Raises LaunchError."""
@@ -172,20 +191,49 @@ class Instance:
             info = attempt.info.info if attempt.info else None
             if info is not None and info.name:
                 return info.name
-        for entry in self.slice_writes():
-            body = entry.event.body or {}
+        for body in self.slices_as_sent():
             driver = (body.get("spec") or {}).get("driver")
-            return driver if isinstance(driver, str) else None
+            if driver:
+                return str(driver)
         return None
 
     def plugin(self, *, within_s: float | None = None) -> Plugin | None:
         """The registered, connected plugin; waits up to ``budgets.start`` (or ``within_s``)."""
         span = self.budgets.start if within_s is None else within_s
-        return self.kubelet.plugin(self._expected_name, Deadline.after(span))
+
+        def connected_or_over() -> bool:
+            plugin = self._plugin_now()
+            return self.over or (plugin is not None and plugin.client.is_connected)
+
+        until(self.timeline, connected_or_over, Deadline.after(span))
+        return self._plugin_now()
+
+    def _plugin_now(self) -> Plugin | None:
+        return self.kubelet.plugin(self._expected_name, Deadline.after(0.0))
+
+    @property
+    def over(self) -> bool:
+        """True once a process of the driver has ended: nothing is left to wait for."""
+        return not self.driver.alive
 
     def slice_writes(self, *, since: int = 0) -> list[Entry[ApiRequest]]:
         """Create, update and patch requests of ResourceSlices by this instance, oldest first."""
         return self.timeline.entries(ApiRequest, since=since, where=self._is_slice_write)
+
+    def slices_as_sent(self) -> list[Json]:
+        """The slices of the driver's writes, before defaulting and gate dropping, oldest first.
+
+        A patch is no slice: what the server made of it stands in its place, and a refused one has
+        none. What the server could not even decode is left out too.
+        """
+        found = []
+        for entry in self.slice_writes():
+            event = entry.event
+            body = event.answer if event.verb == PATCH else event.body
+            decoded = event.code < REFUSED if event.verb == PATCH else event.code != UNDECODABLE
+            if body is not None and decoded:
+                found.append(body)
+        return found
 
     def _is_slice_write(self, event: ApiRequest) -> bool:
         return (
@@ -203,14 +251,20 @@ class Instance:
         others = self._nodes - {self.node}
         return [item for item in every if item["spec"].get("nodeName") not in others]
 
-    def wait_published(self, *, within_s: float | None = None) -> list[Json]:
-        """Wait until a slice with a device is there; returns all slices (empty: none came)."""
-        span = self.budgets.publish if within_s is None else within_s
+    def wait_published(self) -> list[Json]:
+        """Wait until a slice with a device is there, and each pool is whole; returns all slices.
 
-        def there(slices: list[Json]) -> bool:
-            return any(item["spec"].get("devices") for item in slices)
+        At most ``budgets.publish`` seconds after the start of the driver's process: then they are
+        returned as they are.
+        """
+        began = self.timeline.entries(Mark, since=self.started_serial)[0].at
+        left = began + self.budgets.publish - self.timeline.now()
+        return self.wait_for_slices(is_published, within_s=max(0.0, left))
 
-        return self.wait_for_slices(there, within_s=span)
+    @property
+    def has_published(self) -> bool:
+        """True if a device was published by any process of the instance so far."""
+        return any((body.get("spec") or {}).get("devices") for body in self.slices_as_sent())
 
     def wait_for_slices(
         self, wanted: Callable[[list[Json]], bool], *, within_s: float
@@ -218,17 +272,18 @@ class Instance:
         """Wait until ``wanted`` is true of the slices; returns them as they are then or at the end.
 
         The slices are read again after each write of the driver, so that waiting costs nothing.
+        A driver that has ended is not waited for.
         """
         deadline = Deadline.after(within_s)
         seen = -1
 
         def changed() -> bool:
-            return len(self.slice_writes()) != seen
+            return self.over or len(self.slice_writes()) != seen
 
         while True:
-            seen = len(self.slice_writes())
+            over, seen = self.over, len(self.slice_writes())
             slices = self.slices()
-            if wanted(slices) or deadline.passed:
+            if wanted(slices) or over or deadline.passed:
                 return slices
             until(self.timeline, changed, deadline)
 
@@ -240,7 +295,7 @@ class Instance:
             writes = self.slice_writes(since=self.started_serial)
             return writes[-1].at if writes else began
 
-        deadline = Deadline.after(SETTLE_LIMIT_S)
+        deadline = Deadline.after(0.0 if self.over else SETTLE_LIMIT_S)
         return quiet(self.timeline, last_write, for_s=SETTLE_S, deadline=deadline)
 
     def devices(self) -> list[Device]:
@@ -251,8 +306,9 @@ class Instance:
     def prepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
         """One NodePrepareResources call; the CDI directories are read the moment it is answered."""
         refs = [claim.ref for claim in claims]
-        limit = {} if timeout_s is None else {"timeout_s": timeout_s}
-        reply = self.kubelet.prepare(self.driver_name or "", refs, **limit)
+        limit_s = self._limit_s(PREPARE, timeout_s)
+        reply = self.kubelet.prepare(self.driver_name or "", refs, timeout_s=limit_s)
+        self._note_silence(PREPARE, reply)
         registry = self.cdi()
         disturbed = self.timeline.all(since=reply.serial)[0].disturbed
         self.preparations.append(Preparation(tuple(claims), reply, registry, disturbed))
@@ -261,8 +317,18 @@ class Instance:
     def unprepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
         """One NodeUnprepareResources call."""
         refs = [claim.ref for claim in claims]
-        limit = {} if timeout_s is None else {"timeout_s": timeout_s}
-        return self.kubelet.unprepare(self.driver_name or "", refs, **limit)
+        limit_s = self._limit_s(UNPREPARE, timeout_s)
+        reply = self.kubelet.unprepare(self.driver_name or "", refs, timeout_s=limit_s)
+        self._note_silence(UNPREPARE, reply)
+        return reply
+
+    def _limit_s(self, method: str, timeout_s: float | None) -> float | None:
+        """What a call is granted; None for the kubelet's own deadline."""
+        return IMPATIENT_S if method in self._silent else timeout_s
+
+    def _note_silence(self, method: str, reply: NodeReply) -> None:
+        if reply.code == "DEADLINE_EXCEEDED" and reply.duration_s >= self.kubelet.settings.call_s:
+            self._silent.add(method)
 
     def cdi(self) -> cdi.Registry:
         """The CDI directories as they are now."""
@@ -278,6 +344,13 @@ class Instance:
             last = (end.log_tail.strip().splitlines() or ["(no output)"])[-1]
             return f"process {end.component!r} exited with code {end.exit_code}: {last}"
         return ""
+
+    def add_obituary(self, violation: Violation) -> None:
+        """Say in the finding that the driver has ended by itself, which mostly explains it."""
+        until(self.timeline, lambda: self.over, Deadline.after(END_NOTED_S))
+        obituary = self.obituary()
+        if obituary and obituary not in str(violation.got):
+            violation.got = f"{violation.got}; {obituary}"
 
     def socket_path(self, endpoint: str) -> Path:
         """The file that an endpoint of GetInfo can only mean, however it is written.

@@ -60,7 +60,7 @@ class Registration:
             return next((path for path in scan(registry) if accepts(path)), None)
 
         def look_or_end() -> Path | bool | None:
-            return look() or (not instance.driver.alive)
+            return look() or instance.over
 
         found = poll(look_or_end, Deadline.after(instance.budgets.start))
         if isinstance(found, Path):
@@ -134,7 +134,7 @@ class Registration:
         """
         endpoint = self.endpoint()
         budget = self._instance.budgets.start
-        if not poll(lambda: accepts(endpoint), Deadline.after(budget)):
+        if not poll(lambda: accepts(endpoint) or self._instance.over, Deadline.after(budget)):
             raise Violation(
                 f"DRA endpoint {endpoint.name}",
                 got="no connection",

@@ -1,0 +1,133 @@
+"""Works, but behaves badly: ``python -m tests.drivers.bad.messy WHAT [SWITCHES]``.
+
+stays: forks children that ignore SIGTERM, and ignores it itself; talks: prints 100 MB; fills: makes
+thousands of files and folders, some without permissions; sockets: leaves dozens of dead sockets in
+the registry; writes: writes a slice again and again; bodies: sends bodies that are no slices.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from tests.drivers.good.api import SLICES
+from tests.drivers.good.api import Refused
+from tests.drivers.good.options import read
+from tests.drivers.good.publisher import Publisher
+from tests.drivers.good.running import FOREVER_S
+from tests.drivers.good.running import run
+
+CHILDREN = 3
+LINE = b"x" * 1023 + b"\n"
+LINES = 100_000
+FILES = 5000
+SOCKETS = 50
+DEEP = 40
+WRITE_S = 0.5
+
+
+def stay() -> None:
+    """Children in sessions of their own, that outlive their parent."""
+    for _ in range(CHILDREN):
+        if os.fork() == 0:
+            os.setsid()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            threading.Event().wait(FOREVER_S)
+            os._exit(0)
+
+
+def talk() -> None:
+    """100 MB on standard output."""
+    for _ in range(LINES):
+        os.write(1, LINE)
+
+
+def fill(root: Path) -> None:
+    """Many files, a deep tree, and a folder that nobody may look into."""
+    root.mkdir(parents=True, exist_ok=True)
+    for number in range(FILES):
+        (root / f"junk-{number}").touch()
+    deep = root
+    for _ in range(DEEP):
+        deep = deep / "deeper"
+    deep.mkdir(parents=True, exist_ok=True)
+    locked = root / "locked"
+    locked.mkdir(exist_ok=True)
+    (locked / "file").touch()
+    locked.chmod(0)
+
+
+def leave_sockets(registry: Path) -> None:
+    """Sockets that nobody listens on, a link to nowhere and a plain file."""
+    for number in range(SOCKETS):
+        path = registry / f"a-dead-{number}.sock"
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
+            made.bind(str(path))
+    (registry / "a-file.sock").touch()
+    nowhere = registry / "a-link.sock"
+    nowhere.unlink(missing_ok=True)
+    nowhere.symlink_to("/nowhere/at/all.sock")
+
+
+class WritesAlways(Publisher):
+    """Changes an attribute of its first slice twice a second."""
+
+    count = 0
+
+    def run(self, stopping: threading.Event) -> None:
+        while not stopping.wait(WRITE_S):
+            self.count += 1
+            try:
+                self.publish()
+                first = self.wanted()[0]
+                path = f"{SLICES}/{first['metadata']['name']}"
+                devices = first["spec"]["devices"]
+                devices[0]["attributes"]["count"] = {"int": self.count}
+                body = {"spec": {"devices": devices}}
+                self.api.request("PATCH", path, body, kind="merge-patch+json")
+            except Refused:
+                continue
+
+
+class SendsNonsense(Publisher):
+    """First sends what is no slice at all, then publishes as it should."""
+
+    def run(self, stopping: threading.Event) -> None:
+        bodies: list[Any] = [
+            {"spec": "text"},
+            {"spec": {"pool": 5, "driver": ["x"], "devices": ["a", 7]}},
+            {"metadata": 1, "spec": {"devices": {"name": "x"}}},
+            [],
+            {},
+        ]
+        for body in bodies:
+            try:
+                self.api.request("POST", SLICES, body)
+            except Refused:
+                continue
+        super().run(stopping)
+
+
+def main(what: str, switches: list[str]) -> None:
+    """Be such a driver."""
+    options = read(switches)
+    if what == "stays":
+        stay()
+    elif what == "talks":
+        threading.Thread(target=talk, daemon=True).start()
+    elif what == "fills":
+        fill(options.driver_dir)
+    elif what == "sockets":
+        leave_sockets(options.registry_dir)
+    publishers: dict[str, type[Publisher]] = {"writes": WritesAlways, "bodies": SendsNonsense}
+    run(switches, publisher_class=publishers.get(what, Publisher), heeds_sigterm=what != "stays")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

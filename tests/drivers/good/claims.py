@@ -1,0 +1,114 @@
+"""Prepared claims: kept in one file, each with a CDI spec of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.drivers.good.api import Api
+from tests.drivers.good.api import Object
+from tests.drivers.good.api import Refused
+from tests.drivers.good.options import Options
+
+VENDOR = "odd.example.com"
+COMMON = f"{VENDOR}/common=all"
+
+
+class ClaimError(Exception):
+    """Why a claim cannot be prepared."""
+
+
+class Claims:
+    """State of all claims, safe across restarts; one lock, because a test driver may be slow."""
+
+    def __init__(self, options: Options, api: Api) -> None:
+        self.options = options
+        self.api = api
+        self.lock = threading.Lock()
+        self.file = options.driver_dir / "claims.json"
+        options.driver_dir.mkdir(parents=True, exist_ok=True)
+        text = self.file.read_text("utf-8") if self.file.exists() else "{}"
+        self.prepared: dict[str, list[Object]] = json.loads(text)
+        if options.cdi == "common":
+            self._write_spec("common", "common", [("all", ["ODD_COMMON=1"])])
+
+    def prepare(self, namespace: str, name: str, uid: str) -> list[Object]:
+        """The devices of a claim, as fields of the answer's Device message."""
+        with self.lock:
+            if uid in self.prepared:
+                return self.prepared[uid]
+            devices = [self._device(each, uid) for each in self._results(namespace, name, uid)]
+            self._give_away(uid, devices)
+            return devices
+
+    def unprepare(self, uid: str) -> None:
+        """Forget a claim; an unknown one is forgotten already."""
+        with self.lock:
+            if self.prepared.pop(uid, None) is not None:
+                self._save()
+            for path in self.options.cdi_dir.glob(f"odd-{uid}.*"):
+                path.unlink()
+
+    def _results(self, namespace: str, name: str, uid: str) -> list[Object]:
+        try:
+            claim = self.api.claim(namespace, name)
+        except Refused as refused:
+            raise ClaimError(str(refused)) from refused
+        if claim["metadata"]["uid"] != uid:
+            raise ClaimError(f"claim {namespace}/{name} has another uid than {uid}")
+        allocation: Object | None = (claim.get("status") or {}).get("allocation")
+        if not allocation:
+            raise ClaimError(f"claim {namespace}/{name} is not allocated")
+        every = allocation["devices"].get("results") or []
+        return [each for each in every if each["driver"] == self.options.name]
+
+    def _device(self, result: Object, uid: str) -> Object:
+        name, number = result["device"], result["device"].removeprefix("dev-")
+        if not number.isdecimal() or int(number) >= self.options.devices:
+            raise ClaimError(f"no device {name}")
+        exclusive = "shareID" not in result
+        for other, devices in self.prepared.items():
+            if exclusive and other != uid and name in {each["device_name"] for each in devices}:
+                raise ClaimError(f"device {name} is in use by claim {other}")
+        names = [] if self.options.request_names == "empty" else [result["request"].split("/")[0]]
+        made: Object = {"request_names": names, "pool_name": result["pool"], "device_name": name}
+        if "shareID" in result:
+            made["share_id"] = result["shareID"]
+        if self.options.cdi != "none":
+            made["cdi_device_ids"] = [f"{VENDOR}/claim={uid}-{name}"]
+        if self.options.cdi == "common":
+            made["cdi_device_ids"].append(COMMON)
+        return made
+
+    def _give_away(self, uid: str, devices: list[Object]) -> None:
+        if self.options.cdi != "none" and devices:
+            names = dict.fromkeys(each["device_name"] for each in devices)
+            entries = [(f"{uid}-{name}", [f"ODD_DEVICE={name}"]) for name in names]
+            self._write_spec(uid, "claim", entries)
+        self.prepared[uid] = devices
+        self._save()
+
+    def _write_spec(self, name: str, kind: str, devices: list[tuple[str, list[str]]]) -> None:
+        spec: dict[str, Any] = {
+            "cdiVersion": "0.6.0",
+            "kind": f"{VENDOR}/{kind}",
+            "devices": [
+                {"name": device, "containerEdits": {"env": env}} for device, env in devices
+            ],
+        }
+        ending = "yaml" if self.options.cdi == "yaml" else "json"
+        text = yaml.safe_dump(spec) if ending == "yaml" else json.dumps(spec)
+        _replace(self.options.cdi_dir / f"odd-{name}.{ending}", text)
+
+    def _save(self) -> None:
+        _replace(self.file, json.dumps(self.prepared))
+
+
+def _replace(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, "utf-8")
+    partial.replace(path)
