@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -23,6 +25,24 @@ ENTRY_LIMIT = 2000
 """Entries of the timeline that are kept of one case; the newest ones."""
 
 
+FOLDER = "cases"
+TIMELINE = "timeline.jsonl"
+LOG = "driver.log"
+
+
+def forget(output: Path, ids: Iterable[str]) -> None:
+    """Remove what an earlier run has kept: beside a new report it would mislead.
+
+    Only files that :func:`keep` writes are touched; what cannot be removed stays.
+    """
+    for id in ids:
+        folder = output / FOLDER / id
+        with contextlib.suppress(OSError):
+            for name in (TIMELINE, LOG):
+                (folder / name).unlink(missing_ok=True)
+            folder.rmdir()
+
+
 def keep(output: Path, result: CaseResult, session: Session, *, when: str) -> None:
     """Write ``cases/ID/timeline.jsonl`` and ``driver.log`` below the output directory.
 
@@ -31,14 +51,17 @@ def keep(output: Path, result: CaseResult, session: Session, *, when: str) -> No
         result: of the case that has just been judged.
         session: has timeline and driver output.
         when: ``never``, ``on-failure`` or ``always``.
+
+    Raises:
+        OSError: it cannot be written.
     """
     if when == "never" or (when == "on-failure" and result.state not in NOTABLE):
         return
-    folder = output / "cases" / result.case.id
+    folder = output / FOLDER / result.case.id
     folder.mkdir(parents=True, exist_ok=True)
     lines = [_line(entry) for entry in _part(session, result.case.id)]
-    (folder / "timeline.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    (folder / "driver.log").write_text(session.driver_log(), "utf-8")
+    (folder / TIMELINE).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    (folder / LOG).write_text(redacted(session.driver_log()), "utf-8")
 
 
 def _part(session: Session, id: str) -> list[Entry[Any]]:

@@ -12,41 +12,43 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dra.options import OptionError
+from pytest_dra.options import check_later_features
+from pytest_dra.options import check_platform
+from pytest_dra.stash import RUN
+from pytest_dra.stash import SETTINGS
+
 if TYPE_CHECKING:
     from pytest_dra.bench import Bench
     from pytest_dra.bench import Instance
     from pytest_dra.clusters.protocol import Cluster
     from pytest_dra.session import Session
 
+RANDOM_BYTES = 3
+"""Random part of a namespace's name: apart from those of another run on one cluster."""
+
 
 @pytest.fixture(scope="session")
 def dra_session(pytestconfig: pytest.Config) -> Iterator[Session]:
     """The run's session: of the driver under test, or of the fake driver where none is named."""
-    from pytest_dra.running import Run
-    from pytest_dra.running import fake_settings
-
-    active = next(
-        (
-            plugin.run
-            for plugin in [pytestconfig.pluginmanager.get_plugin("dra-case-runner")]
-            if plugin
-        ),
-        None,
-    )
-    if active is not None:
-        yield active.session
-        return
-    run = Run.prepare(fake_settings(), command_line=(), writes_report=False)
-    try:
+    run = pytestconfig.stash.get(RUN, None)
+    if run is not None:
         yield run.session
+        return
+    settings = pytestconfig.stash[SETTINGS].for_fixtures()
+    try:
+        check_platform()
+        check_later_features(settings)
+        from pytest_dra.planning import plan_of
+        from pytest_dra.session import Session
+
+        session = Session(plan_of(settings)[1])
+    except OptionError as error:
+        pytest.fail(str(error), pytrace=False)
+    try:
+        yield session
     finally:
-        run.close()
-
-
-@pytest.fixture(scope="session")
-def dra_bench(dra_session: Session) -> Bench:
-    """The bench round the driver; the driver is started when the bench is first used."""
-    return dra_session.bench
+        session.close()
 
 
 @pytest.fixture(scope="session")
@@ -55,11 +57,28 @@ def dra_cluster(dra_session: Session) -> Cluster:
     return dra_session.cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
+def dra_bench(dra_session: Session) -> Iterator[Bench]:
+    """The bench round the driver, which is started when the bench is first used.
+
+    The driver runs on from test to test; claims are unprepared and deleted after each, and a
+    driver that a test has spoiled is replaced before the next.
+    """
+    bench = dra_session.bench
+    with bench.lent():
+        yield bench
+
+
+@pytest.fixture
 def dra_driver(dra_bench: Bench) -> Instance:
     """The driver under test: started, registered, its slices published."""
     instance = dra_bench.instance
-    instance.plugin()
+    if instance.plugin() is None:
+        pytest.fail(
+            f"the driver has not registered within {instance.budgets.start:g} s; "
+            f"its output ends:\n{instance.driver.log_tail()}",
+            pytrace=False,
+        )
     instance.wait_published()
     return instance
 
@@ -69,7 +88,7 @@ def dra_namespace(dra_cluster: Cluster) -> Iterator[str]:
     """A namespace of its own for one test, deleted at its end."""
     from pytest_dra.api.resources import NAMESPACES
 
-    name = f"dra-test-{secrets.token_hex(3)}"
+    name = f"dra-test-{secrets.token_hex(RANDOM_BYTES)}"
     dra_cluster.admin().create(NAMESPACES, {"metadata": {"name": name}})
     try:
         yield name

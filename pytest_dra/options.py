@@ -139,7 +139,15 @@ class Settings:
     @property
     def asked_on_command_line(self) -> bool:
         """The driver (or its profile) was named on the command line."""
-        return FLAG in (self.origin("dra_driver"), self.origin("dra_profile"))
+        return any(
+            self[name] and self.origin(name) == FLAG for name in ("dra_driver", "dra_profile")
+        )
+
+    def for_fixtures(self) -> Settings:
+        """The same, of the bundled driver where none is named: what the fixtures run on."""
+        if self.active:
+            return self
+        return Settings({**self.by_name, "dra_driver": Setting("fake", DEFAULT)})
 
     def with_profile(self, values: Mapping[str, str]) -> Settings:
         """Settings that a profile file gives rank above defaults and below everything else."""
@@ -192,8 +200,9 @@ def resolve(
         if environ.get(option.variable):
             setting = Setting(environ[option.variable], f"environment {option.variable}")
         from_flag = flag(option.dest)
-        if from_flag is not None and from_flag != "":
-            setting = Setting(str(from_flag), FLAG)
+        if from_flag is not None:
+            # Empty on the command line: the default again, whatever environment and ini file say.
+            setting = Setting(str(from_flag) or option.default, FLAG)
         found[option.dest] = _checked(option, setting)
     return Settings(found)
 
@@ -222,12 +231,34 @@ def _spelled(option: Option, setting: Setting) -> str:
     return option.variable
 
 
-def check_platform(platform: str = sys.platform) -> None:
+NEEDS_DRIVER: Final = {"dra_suite": ("only", "with"), "dra_case": ()}
+"""Options without sense where nothing is judged, with the values concerned (none: all)."""
+
+
+def check_driver_is_named(settings: Settings) -> None:
+    """Options that ask for the cases need a driver to judge.
+
+    Raises:
+        OptionError: one of them is on the command line, and no driver is named anywhere.
+    """
+    if settings.active:
+        return
+    for name, values in NEEDS_DRIVER.items():
+        if settings.origin(name) == FLAG and (settings[name] in values or not values):
+            option = next(each for each in OPTIONS if each.dest == name)
+            raise OptionError(
+                f"{option.name}={settings[name]}: no driver is named; "
+                "add --dra-driver=fake or --dra-driver='exec:COMMAND LINE'"
+            )
+
+
+def check_platform(platform: str | None = None) -> None:
     """The bench needs Linux.
 
     Raises:
         OptionError: anywhere else, in one sentence.
     """
+    platform = platform or sys.platform
     if not platform.startswith("linux"):
         raise OptionError(
             f"--dra-driver: pytest-dra judges drivers on Linux only (this is {platform}): "
@@ -275,21 +306,3 @@ def check_command(command: tuple[str, ...], *, option: str = "--dra-driver") -> 
         raise OptionError(f"{option}: {program!r} is not an executable program")
     where = "does not exist" if "/" in program else "is not on PATH"
     raise OptionError(f"{option}: the driver's program {program!r} {where}")
-
-
-def check_output(directory: Path) -> None:
-    """The report directory must be writable, which is found out before the run, not after it.
-
-    Raises:
-        OptionError: it cannot be made or written.
-    """
-    probe = directory / f".pytest-dra-{os.getpid()}"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        raise OptionError(
-            f"--dra-output={directory}: cannot be written ({error.strerror or error}); "
-            "name another directory"
-        ) from error

@@ -25,7 +25,18 @@ FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
 
 
-def load_driver_profile(settings: Settings) -> DriverProfile:
+def plan_of(settings: Settings) -> tuple[Settings, Plan]:
+    """The plan of a run, and the settings with what the profile adds to them.
+
+    Raises:
+        OptionError: in one sentence, with the option and the way out.
+    """
+    profile = _profile_of(settings)
+    complete = settings.with_profile(_settings_in(profile))
+    return complete, _plan(complete, profile)
+
+
+def _profile_of(settings: Settings) -> DriverProfile:
     """The profile that the settings name; the bundled one for the fake driver.
 
     Raises:
@@ -33,7 +44,7 @@ def load_driver_profile(settings: Settings) -> DriverProfile:
     """
     if settings["dra_profile"]:
         path = Path(settings["dra_profile"])
-    elif is_fake(settings["dra_driver"]):
+    elif _is_fake(settings["dra_driver"]):
         path = Path(str(importlib.resources.files(FAKE_PACKAGE).joinpath(PROFILE_FILE)))
     else:
         return DEFAULT_PROFILE
@@ -43,17 +54,17 @@ def load_driver_profile(settings: Settings) -> DriverProfile:
         raise OptionError(f"--dra-profile: {error}") from error
 
 
-def profile_settings(profile: DriverProfile) -> dict[str, str]:
+def _settings_in(profile: DriverProfile) -> dict[str, str]:
     """What a profile says that is an option as well."""
     return {"dra_driver_name": profile.driver.name}
 
 
-def is_fake(driver: str) -> bool:
+def _is_fake(driver: str) -> bool:
     """True for the bundled driver, with or without arguments."""
     return driver.split()[:1] == [FAKE]
 
 
-def make_plan(settings: Settings, profile: DriverProfile) -> Plan:
+def _plan(settings: Settings, profile: DriverProfile) -> Plan:
     """Decide what is started, and check what can be checked before the start.
 
     Raises:
@@ -77,7 +88,7 @@ def make_plan(settings: Settings, profile: DriverProfile) -> Plan:
 
 def _components(settings: Settings, profile: DriverProfile) -> tuple[Component, ...]:
     driver = settings["dra_driver"]
-    if is_fake(driver):
+    if _is_fake(driver):
         return (Component(name=FAKE, command=_fake_command(driver)),)
     if driver:
         try:

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.report.results import ENDED_BEFORE
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
+from pytest_dra.report.results import not_run
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 
@@ -29,18 +31,21 @@ class Recorder:
         self._began = time.monotonic()
         self._results: dict[str, CaseResult] = {}
         self._facts: Json = {}
-        self.own_failures = 0
-        self.cases_collected = 0
+        self._expected: set[str] = set()
 
-    def collected(self, ids: Iterable[str | None]) -> None:
-        """Ids of the collected items, None for a user's own tests."""
-        self.cases_collected += sum(1 for id in ids if id is not None)
+    def expect(self, ids: Iterable[str]) -> None:
+        """Ids of cases that are to run."""
+        self._expected.update(ids)
+
+    @property
+    def expected(self) -> frozenset[str]:
+        """What :meth:`expect` was told."""
+        return frozenset(self._expected)
 
     def add(self, report: Any) -> None:
-        """Take the result from one of pytest's reports, or count a user's own failure."""
+        """Take the result from one of pytest's reports; those of other tests have none."""
         data = getattr(report, RESULT, None)
         if data is None:
-            self.own_failures += report.outcome == "failed"
             return
         result = CaseResult.from_dict(data, case_of=catalogue().case)
         known = self._results.get(result.case.id)
@@ -54,6 +59,14 @@ class Recorder:
     def results(self) -> tuple[CaseResult, ...]:
         """Everything that was judged, in the order in which it came."""
         return tuple(self._results.values())
+
+    def complete(self) -> tuple[CaseResult, ...]:
+        """The results, and what did not come to be judged before the run ended."""
+        ended = [
+            not_run(self.implemented[id], ENDED_BEFORE)
+            for id in sorted(self._expected - self._results.keys())
+        ]
+        return (*self.results, *ended)
 
     @property
     def facts(self) -> Json:

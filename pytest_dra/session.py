@@ -12,6 +12,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import ExitStack
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,6 +50,10 @@ WORKING = "PREP-023"
 """The case that says that a claim can be prepared at all: the plain cycle needs that."""
 
 
+class BenchError(Exception):
+    """The bench cannot be made, which was told at length before; never the driver's fault."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What is judged, and how: everything that had to be decided before the start."""
@@ -74,32 +79,42 @@ class Session:
         self.plan = plan
         self.timeline = Timeline()
         self._keeper: Keeper | None = None
-        self._cluster: EmbeddedCluster | None = None
+        self._cluster: Cluster | None = None
         self._bench: Bench | None = None
-        self._broken: Exception | None = None
+        self._broken = ""
         self._outcomes: dict[str, Outcome] = {}
 
     # what is started
 
     @property
     def bench(self) -> Bench:
-        """The bench; made at first use. A failure is kept and raised again at once."""
-        if self._broken is not None:
-            raise self._broken
+        """The bench; made at first use.
+
+        Raises:
+            BenchError: it could not be made before; the first time its own error is raised.
+        """
         if self._bench is None:
-            try:
+            with self._told_once():
                 self._bench = self._make_bench()
-            except Exception as error:
-                self._broken = error
-                raise
         return self._bench
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster alone, without a driver."""
-        return self._start_cluster()
+        """The cluster alone, without a driver. Raises as :attr:`bench` does."""
+        with self._told_once():
+            return self._start_cluster()
 
-    def _start_cluster(self) -> EmbeddedCluster:
+    @contextmanager
+    def _told_once(self) -> Iterator[None]:
+        if self._broken:
+            raise BenchError(f"nothing can be judged any more, see the first case: {self._broken}")
+        try:
+            yield
+        except Exception as error:
+            self._broken = f"{type(error).__name__}: {error}"
+            raise
+
+    def _start_cluster(self) -> Cluster:
         if self._cluster is None:
             directory = Path(tempfile.mkdtemp(prefix="dra-kube-"))
             self._start_keeper().own_directory(directory)
@@ -134,16 +149,13 @@ class Session:
         bench, self._bench = self._bench, None
         cluster, self._cluster = self._cluster, None
         keeper, self._keeper = self._keeper, None
-        try:
+        with ExitStack() as stack:
+            if keeper is not None:
+                stack.callback(keeper.close)
+            if cluster is not None:
+                stack.callback(cluster.stop)
             if bench is not None:
-                bench.close()
-        finally:
-            try:
-                if cluster is not None:
-                    cluster.stop()
-            finally:
-                if keeper is not None:
-                    keeper.close()
+                stack.callback(bench.close)
 
     def plugin(self) -> Plugin | None:
         """The registered plugin as it is now, for the report."""
@@ -252,13 +264,3 @@ class Session:
             for id in case.needs
             if id in implemented()
         )
-
-
-@contextmanager
-def running(plan: Plan) -> Iterator[Session]:
-    """A session that is closed at the end, whatever happens."""
-    session = Session(plan)
-    try:
-        yield session
-    finally:
-        session.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import RunResult
 from pytest_dra.report.results import State
 from pytest_dra.report.verdict import Summary
@@ -42,13 +43,36 @@ def exit_status(run: RunResult, summary: Summary, *, strict: bool, require: Verd
     """
     if require not in ENOUGH:
         raise ValueError(f"a run cannot be asked to be {require.value}")
-    failing = {Level.MUST, Level.SHOULD} if strict else {Level.MUST}
-    for each in run.results:
-        if each.state is State.ERRORED:
-            return FAILED
-        if each.state is State.FAILED and not each.provisional and each.case.level in failing:
-            return FAILED
+    if any(fails_run(each, strict=strict) for each in run.results):
+        return FAILED
     musts = summary.counts[Level.MUST]
     if not any(musts[state] for state in RAN):
         return NOTHING_RAN
     return OK if summary.overall.verdict in ENOUGH[require] else FAILED
+
+
+def fails_run(result: CaseResult, *, strict: bool) -> bool:
+    """True if this result alone lets the run fail."""
+    if result.state is State.ERRORED:
+        return True
+    failing = {Level.MUST, Level.SHOULD} if strict else {Level.MUST}
+    return result.state is State.FAILED and not result.provisional and result.case.level in failing
+
+
+def exit_reason(summary: Summary, status: int, *, require: Verdict) -> str:
+    """One line for an exit status that the table of a summary does not explain.
+
+    Args:
+        summary: of the run.
+        status: what :func:`exit_status` said of it.
+        require: the lowest verdict that exits 0.
+    """
+    verdict = summary.overall.verdict
+    if status == NOTHING_RAN:
+        return f"exit status {status}: no MUST case ran"
+    if status == FAILED and verdict is Verdict.PARTIAL and require is Verdict.CONFORMANT:
+        return (
+            f"exit status {status}: --dra-require={require.value} asks for more than "
+            f"{verdict.value}; --dra-require={verdict.value} accepts it"
+        )
+    return ""

@@ -10,6 +10,7 @@ from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted
 from pytest_dra.report.results import BLOCKED
 from pytest_dra.report.results import DESELECTED
+from pytest_dra.report.results import ENDED_BEFORE
 from pytest_dra.report.results import INPUT_MISSING
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import RunResult
@@ -18,8 +19,8 @@ from pytest_dra.report.results import State
 DEFAULT_SOURCE = "default"
 """Provenance of an option that need not be repeated."""
 
-NOT_REPEATED = frozenset({"--dra-output", "--dra-case"})
-"""Options of a run that a command to reproduce does not take over."""
+OUTPUT_OPTION = "--dra-output"
+CASE_OPTION = "--dra-case"
 
 COMMAND_LIMIT = 8192
 """Characters of the command: far more than a terminal line, far less than a process takes."""
@@ -32,6 +33,8 @@ def remedy(result: CaseResult) -> str:
     reason = result.reason
     if result.state is State.WAIVED:
         return "mend the driver, then remove the waiver from the profile (--dra-profile)"
+    if reason == ENDED_BEFORE:
+        return "let the run go to its end"
     if reason.startswith(DESELECTED):
         return f"leave the selection of cases out, or name it: --dra-case={result.case.id}"
     if reason.startswith(BLOCKED):
@@ -51,17 +54,19 @@ def command(run: RunResult, ids: Iterable[str] = ()) -> str:
 
     Args:
         run: whose options are repeated.
-        ids: case ids; none repeats the whole run.
+        ids: case ids; none repeats the whole run, with its own selection.
     """
     words = ["pytest"]
+    chosen = sorted(set(ids))
     for option in run.options:
-        if option.source == DEFAULT_SOURCE or option.name in NOT_REPEATED:
+        if option.source == DEFAULT_SOURCE or option.name == OUTPUT_OPTION:
+            continue
+        if chosen and option.name == CASE_OPTION:
             continue
         if option.value is True:
             words.append(option.name)
         elif option.value not in (False, ""):
             words.append(f"{option.name}={option.value}")
-    chosen = sorted(set(ids))
     if chosen:
         words.append(f"--dra-case={','.join(chosen)}")
     return plain(shlex.join(redacted(each) for each in words), COMMAND_LIMIT)

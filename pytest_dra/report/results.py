@@ -31,6 +31,9 @@ ERROR_LIMIT = 8192
 """Characters of an errored case's traceback: its end says what happened."""
 
 DESELECTED = "deselected"
+ENDED_BEFORE = "deselected: the run ended before it"
+"""The reason of a case that an interruption, ``-x`` or a lost xdist worker has left over."""
+
 BLOCKED = "blocked by "
 INPUT_MISSING = "input missing: "
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_dra.report.document import DISCLAIMER
@@ -42,19 +43,27 @@ COLUMNS = {
 LEVEL_WIDTH = max(len(level.value) for level in Level)
 
 
-def summary_lines(run: RunResult, summary: Summary, *, report: Path | None = None) -> list[str]:
+def summary_lines(
+    run: RunResult,
+    summary: Summary,
+    *,
+    report: Path | None = None,
+    remarks: Sequence[str] = (),
+) -> list[str]:
     """The summary of a run.
 
     Args:
         run: what came out.
         summary: of that run.
         report: the written ``report.yaml``; None if none was written.
+        remarks: on the run as a whole, such as why it does not exit 0.
 
     Returns:
         Printable lines without line ends or markup.
     """
     lines = [*_failures(run), *_table(summary.counts), ""]
     lines += [*_verdicts(run, summary), *_lacking(run), *_provisional(run)]
+    lines += remarks
     if report is not None:
         lines.append(f"report: {report}")
     again = [each.case.id for each in _bad(run)]

@@ -1,0 +1,112 @@
+"""The hooks of a run that judges a driver; registered only then."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_dra.cases import case_id_of
+from pytest_dra.running import Run
+from pytest_dra.session import Outcome
+
+OUTCOME = pytest.StashKey[Outcome]()
+"""How the item's case ended."""
+
+BENCH_FIXTURE = "dra_bench"
+
+
+class CaseRunner:
+    """Lets the session judge what pytest collects, and tells pytest how it went."""
+
+    def __init__(self, config: pytest.Config, run: Run) -> None:
+        self._config = config
+        self._run = run
+        self._is_worker = hasattr(config, "workerinput")
+
+    def pytest_report_header(self) -> list[str]:
+        """What is judged, and where each setting came from."""
+        return self._run.header()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Remove what an earlier run has kept of its cases, before a worker keeps anything."""
+        if not self._is_worker:
+            self._run.begin()
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Give each case its marker, its id as a keyword for ``-k``, and a property for JUnit."""
+        id = _id(item)
+        if id is None:
+            return
+        item.add_marker(pytest.mark.dra_case(id))
+        item.extra_keyword_matches.add(id)
+        item.user_properties.append(("dra_case", id))
+        names = getattr(item, "fixturenames", [])
+        if BENCH_FIXTURE in names:
+            # The session hands the bench over: a bench that breaks is its case's result.
+            names.remove(BENCH_FIXTURE)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Select by ``--dra-case``, and put what disturbs the driver last."""
+        chosen, dropped = self._run.arrange([(item, _id(item)) for item in items])
+        items[:] = chosen
+        if dropped:
+            config.hook.pytest_deselected(items=dropped)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which cases are to run; under xdist the controller does not know."""
+        ids = [_id(item) for item in session.items]
+        self._run.recorder.expect(id for id in ids if id is not None)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        """Judge the case in place of calling its function."""
+        id = _id(pyfuncitem)
+        if id is None:
+            return None
+        outcome = self._run.session.judge(id)
+        pyfuncitem.stash[OUTCOME] = outcome
+        self._run.end_call(outcome)
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put the case's own words in place of a traceback, and its result onto the report."""
+        report = yield
+        id = _id(item)
+        if id is not None:
+            outcome = item.stash.get(OUTCOME, None) if report.when == "call" else None
+            self._run.describe(id, outcome, report)
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect results; under xdist they come from the workers."""
+        if not self._is_worker:
+            self._run.recorder.add(report)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Stop the driver, write the report and decide on the exit status."""
+        self._run.close()
+        if not self._is_worker and not self._config.option.collectonly:
+            session.exitstatus = self._run.finish(int(exitstatus))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """One section: levels and states, verdict, failures, path, command to reproduce."""
+        lines = self._run.summary()
+        if lines:
+            terminalreporter.section("DRA conformance")
+            for line in lines:
+                terminalreporter.line(line)
+
+
+def _id(item: pytest.Item) -> str | None:
+    return case_id_of(getattr(item, "function", None))

@@ -1,0 +1,22 @@
+"""What a run keeps on pytest's config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dra.options import Settings
+
+if TYPE_CHECKING:
+    from pytest_dra.running import Run
+
+
+SETTINGS = pytest.StashKey[Settings]()
+"""The options as resolved; always there."""
+
+ASKED = pytest.StashKey[bool]()
+"""True if the cases were asked for; absent where that was not decided (pytest's own look-ups)."""
+
+RUN: pytest.StashKey[Run] = pytest.StashKey()
+"""The run; only there when a driver is judged."""
