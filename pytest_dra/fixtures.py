@@ -45,10 +45,8 @@ def dra_session(pytestconfig: pytest.Config) -> Iterator[Session]:
         session = Session(plan_of(settings)[1])
     except OptionError as error:
         pytest.fail(str(error), pytrace=False)
-    try:
+    with session:
         yield session
-    finally:
-        session.close()
 
 
 @pytest.fixture(scope="session")

@@ -73,7 +73,10 @@ class Outcome:
 
 
 class Session:
-    """See the module. Nothing is started before the first case or fixture needs it."""
+    """See the module. Nothing is started before the first case or fixture needs it.
+
+    A context manager: everything is ended at its end, whatever happens.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -143,6 +146,12 @@ class Session:
                 driver_name=self.plan.driver_name,
             )
         )
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End everything that was started, in bounded time; calling it twice is fine."""
