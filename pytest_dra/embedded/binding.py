@@ -6,6 +6,7 @@ from pytest_dra.embedded import errors
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.routing import Route
 from pytest_dra.embedded.scalars import now
+from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
 from pytest_dra.spec import Json
 
@@ -36,26 +37,7 @@ def bind(store: Store, kind: Kind, route: Route, binding: Json, *, dry_run: bool
         failure.details = {"name": route.name, "kind": "pods/binding"}
         raise failure
     if not dry_run:
-        condition = {
-            "type": "PodScheduled",
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": now(),
-        }
-        status = dict(old.object["status"])
-        others = [
-            found for found in status.get("conditions") or [] if found["type"] != "PodScheduled"
-        ]
-        status["conditions"] = [*others, condition]
-        store.put(
-            kind.storage,
-            {
-                **old.object,
-                "metadata": dict(old.object["metadata"]),
-                "spec": {**old.object["spec"], "nodeName": node},
-                "status": status,
-            },
-        )
+        _assign(store, kind, old, node)
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -63,3 +45,24 @@ def bind(store: Store, kind: Kind, route: Route, binding: Json, *, dry_run: bool
         "status": "Success",
         "code": 201,
     }
+
+
+def _assign(store: Store, kind: Kind, old: Snapshot, node: str) -> None:
+    condition = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now(),
+    }
+    status = dict(old.object["status"])
+    others = [found for found in status.get("conditions") or [] if found["type"] != "PodScheduled"]
+    status["conditions"] = [*others, condition]
+    store.put(
+        kind.storage,
+        {
+            **old.object,
+            "metadata": dict(old.object["metadata"]),
+            "spec": {**old.object["spec"], "nodeName": node},
+            "status": status,
+        },
+    )

@@ -187,12 +187,12 @@ _POOL_SELECTOR_SINCE: Final = 37
 """``spec.pool.name`` became a field label in 1.37."""
 
 
-def _core_kinds() -> list[dict[str, Any]]:
+def _plain_kinds() -> list[dict[str, Any]]:
     plain = {
         resources.SERVICE_ACCOUNTS: ("core.ServiceAccount", Strategy, ("sa",), True),
         resources.CONFIG_MAPS: ("core.ConfigMap", core.ConfigMaps, ("cm",), False),
     }
-    kinds: list[dict[str, Any]] = [
+    return [
         {
             "resource": resource,
             "type": name,
@@ -203,7 +203,10 @@ def _core_kinds() -> list[dict[str, Any]]:
         }
         for resource, (name, strategy, short, to_object) in plain.items()
     ]
-    kinds += [
+
+
+def _core_kinds() -> list[dict[str, Any]]:
+    return [
         {
             "resource": resources.NAMESPACES,
             "type": "core.Namespace",
@@ -241,7 +244,6 @@ def _core_kinds() -> list[dict[str, Any]]:
             "deletes_to_object": False,
         },
     ]
-    return kinds
 
 
 def _event_kinds() -> list[dict[str, Any]]:
@@ -283,7 +285,7 @@ def registry(version: KubernetesVersion) -> dict[tuple[str, str, str], Kind]:
     """All kinds of a server of this version by (group, version, plural)."""
     found: dict[tuple[str, str, str], Kind] = {}
     served = set(version.served)
-    for entry in [*_dra_kinds(version), *_core_kinds(), *_event_kinds()]:
+    for entry in [*_dra_kinds(version), *_plain_kinds(), *_core_kinds(), *_event_kinds()]:
         resource: Resource = entry["resource"]
         if resource.group == resources.RESOURCE_GROUP and resource not in served:
             continue

@@ -11,6 +11,7 @@ from pytest_dra.embedded import deletes
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import options
+from pytest_dra.embedded import patching
 from pytest_dra.embedded import reads
 from pytest_dra.embedded import shapes
 from pytest_dra.embedded import typed
@@ -186,16 +187,16 @@ class Operations:
 
     async def _patch(self, call: Call) -> Reply:
         media = negotiation.content_type(call.content_type)
-        if media not in writes.PATCH_TYPES:
+        if media not in patching.PATCH_TYPES:
             raise negotiation.unsupported(call.content_type, patch=True)
         chosen = options.write_options(call.query, "PatchOptions")
         decoded = (
             negotiation.read_yaml(call.body)
-            if media == writes.APPLY
+            if media == patching.APPLY
             else negotiation.load_json(call.body)
         )
         call.sent = decoded if isinstance(decoded, dict) else {"operations": decoded}
-        written = writes.patch(self._store, self._target(call), call.body, media, chosen)
+        written = patching.patch(self._store, self._target(call), call.body, media, chosen)
         return self._wrote(call, written)
 
     def _wrote(self, call: Call, written: Written) -> Reply:

@@ -1,16 +1,14 @@
-"""CREATE, UPDATE and PATCH: the way of an object from a client's bytes into the store."""
+"""CREATE and UPDATE: the way of an object from a client's bytes into the store."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 from typing import Final
 
 from pytest_dra.embedded import deletes
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import metadata
 from pytest_dra.embedded import negotiation
-from pytest_dra.embedded import patches
 from pytest_dra.embedded import typed
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
@@ -26,14 +24,6 @@ from pytest_dra.spec import Json
 
 NAME_TRIES: Final = 8
 """How often a taken generated name is generated anew."""
-
-MERGE: Final = "application/merge-patch+json"
-STRATEGIC: Final = "application/strategic-merge-patch+json"
-JSON_PATCH: Final = "application/json-patch+json"
-APPLY: Final = "application/apply-patch+yaml"
-
-PATCH_TYPES: Final = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
-"""The patch media types of the API."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -126,7 +116,7 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     metadata.validate(meta, strategy.name_error, report)
     strategy.validate_create(obj, ctx, report)
     if report.causes:
-        raise _invalid(kind, meta.get("name", ""), report.causes)
+        raise invalid(kind, meta.get("name", ""), report.causes)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
     for _ in range(NAME_TRIES):
@@ -148,7 +138,8 @@ def _was_generated(meta: Json) -> bool:
     return bool(base) and meta["name"].startswith(base) and len(meta["name"]) == len(base) + 5
 
 
-def _invalid(kind: Kind, name: str, causes: list[Cause]) -> errors.ApiError:
+def invalid(kind: Kind, name: str, causes: list[Cause]) -> errors.ApiError:
+    """422 about an object of this kind."""
     # a second view of a kind reports failures as the kind that is stored
     group = "" if kind.stored else kind.resource.group
     return errors.invalid(group, kind.resource.kind, name, causes)
@@ -209,13 +200,20 @@ def update(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         if strategy.create_on_update and not target.context.subresource:
             return create(store, target, draft, options)
         raise errors.not_found(kind.resource, target.name)
+    _check_identity(target, meta, old)
+    return replace(store, target, draft, old, options)
+
+
+def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
+    """Version and UID of an update are those of the stored object, or left out."""
+    kind = target.kind
     version = meta.get("resourceVersion", "")
     if version and version != "0":
         if not version.isdigit():
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         if int(version) != old.rv:
             raise errors.conflict(kind.resource, target.name)
-    elif not strategy.unconditional_update:
+    elif not kind.strategy.unconditional_update:
         causes = [
             Cause(
                 "metadata.resourceVersion",
@@ -233,7 +231,6 @@ def update(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
             f"Precondition failed: UID in precondition: {uid}, "
             f"UID in object meta: {old.object['metadata']['uid']}",
         )
-    return replace(store, target, draft, old, options)
 
 
 def replace(
@@ -264,14 +261,7 @@ def replace(
         meta["generation"] = before["metadata"].get("generation", 0) + 1
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)
-    report = Report()
-    metadata.validate_update(meta, before["metadata"], report)
-    if ctx.subresource:
-        strategy.validate_status(obj, before, ctx, report)
-    else:
-        strategy.validate_update(obj, before, ctx, report)
-    if report.causes:
-        raise _invalid(kind, target.name, report.causes)
+    _validate_update(target, obj, before)
     obj = draft.final(kind.storage)
     obj["metadata"]["resourceVersion"] = str(old.rv)
     warnings = strategy.warnings(obj)
@@ -287,121 +277,12 @@ def replace(
     return Written(200, snapshot, snapshot.object, warnings)
 
 
-def patch(store: Store, target: Target, body: bytes, media: str, options: WriteOptions) -> Written:
-    """Apply a patch of one of the four types.
-
-    Raises:
-        ApiError: 400, 404, 409, 415, 422 or 500.
-    """
-    kind = target.kind
-    old = store.get(kind.storage, target.namespace, target.name)
-    if media == APPLY:
-        return _apply(store, target, body, old, options)
-    if options.force:
-        raise errors.invalid_options(
-            "PatchOptions",
-            [Cause("force", "FieldValueForbidden", "may not be specified for non-apply patch")],
-        )
-    patch_value = negotiation.load_json(body)
-    if old is None:
-        raise errors.not_found(kind.resource, target.name)
-    shown = kind.shown(old)
-    if media == JSON_PATCH:
-        patched = patches.json_patch(shown, patch_value)
-    elif not isinstance(patch_value, dict):
-        raise bad_request("error decoding patch: want an object")
-    elif media == MERGE:
-        patched = patches.merge(shown, patch_value)
+def _validate_update(target: Target, obj: Json, before: Json) -> None:
+    strategy, ctx, report = target.kind.strategy, target.context, Report()
+    metadata.validate_update(obj["metadata"], before["metadata"], report)
+    if ctx.subresource:
+        strategy.validate_status(obj, before, ctx, report)
     else:
-        patched = patches.strategic(kind.type, shown, patch_value)
-    return _patched(store, target, patched, old, options)
-
-
-def _patched(
-    store: Store, target: Target, patched: Json, old: Snapshot, options: WriteOptions
-) -> Written:
-    warnings: list[str] = []
-    draft = _read_patched(target, patched, options, warnings)
-    meta, before = draft.obj["metadata"], old.object["metadata"]
-    version = meta.get("resourceVersion", "")
-    if meta.get("name", "") != target.name or (
-        target.kind.resource.namespaced and meta.get("namespace", "") != target.namespace
-    ):
-        raise bad_request("the name or namespace of the object does not match the URL")
-    if version and version != str(old.rv):
-        if not version.isdigit():
-            raise errors.internal(f"invalid resource version {version[:40]!r}")
-        raise errors.conflict(target.kind.resource, target.name)
-    if meta.get("uid", "") != before["uid"]:
-        cause = Cause("metadata.uid", "FieldValueInvalid", "Invalid value: field is immutable")
-        raise _invalid(target.kind, target.name, [cause])
-    # trying to move a deletion is ignored, but counts as a write
-    moved = "deletionTimestamp" in before and (
-        meta.get("deletionTimestamp") != before["deletionTimestamp"]
-    )
-    written = replace(store, target, draft, old, options, force=moved)
-    written.warnings[:0] = warnings
-    return written
-
-
-def _read_patched(
-    target: Target, patched: Json, options: WriteOptions, warnings: list[str]
-) -> Draft:
-    kind = target.kind
-    resource = kind.resource
-    if patched.get("kind") != resource.kind or patched.get("apiVersion") != resource.api_version:
-        raise _bad_patch("kind and apiVersion may not change")
-    notes = typed.Notes()
-    try:
-        bare = {key: value for key, value in patched.items() if key not in ("kind", "apiVersion")}
-        obj = typed.read(kind.type, bare, notes)
-    except typed.DecodeError as error:
-        raise _bad_patch(str(error)) from error
-    complaints = [f'unknown field "{name}"' for name in notes.unknown]
-    if complaints and options.validation == "Strict":
-        raise _bad_patch("strict decoding error: " + ", ".join(complaints[:20]))
-    if options.validation == "Warn":
-        warnings.extend(complaints)
-    if kind.unview:
-        obj = kind.unview(obj)
-    kind.strategy.default(obj)
-    return Draft(obj, notes.empties)
-
-
-def _bad_patch(why: str) -> errors.ApiError:
-    return errors.invalid(
-        "", "", "", [Cause("patch", "FieldValueInvalid", f"Invalid value: {why}")]
-    )
-
-
-def _apply(
-    store: Store, target: Target, body: bytes, old: Snapshot | None, options: WriteOptions
-) -> Written:
-    if not options.manager:
-        raise errors.invalid_options(
-            "PatchOptions",
-            [Cause("fieldManager", "FieldValueRequired", "is required for apply patch")],
-        )
-    applied: Any = negotiation.read_yaml(body)
-    if not isinstance(applied, dict):
-        raise bad_request("error decoding YAML: want an object")
-    kind = target.kind
-    resource = kind.resource
-    if applied.get("kind") != resource.kind or applied.get("apiVersion") != resource.api_version:
-        raise bad_request("apiVersion and kind of the applied object do not fit the URL")
-    meta = applied.get("metadata") or {}
-    if not isinstance(meta, dict) or meta.get("managedFields"):
-        raise bad_request("metadata.managedFields must be nil")
-    notes = typed.Notes()
-    negotiation.to_typed(applied, kind.type, notes)
-    if notes.unknown:
-        raise errors.internal(
-            f"failed to create typed patch object: {notes.unknown[0]}: no such field"
-        )
-    if old is None:
-        if target.context.subresource:
-            raise errors.not_found(resource, target.name)
-        fresh = {**applied, "metadata": {"name": target.name, **meta}}
-        draft = incoming(target, Received(fresh), options, [])
-        return create(store, target, draft, options)
-    return _patched(store, target, patches.apply(kind.type, kind.shown(old), applied), old, options)
+        strategy.validate_update(obj, before, ctx, report)
+    if report.causes:
+        raise invalid(target.kind, target.name, report.causes)

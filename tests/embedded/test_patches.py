@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_dra.embedded import patches
-from pytest_dra.embedded import writes
+from pytest_dra.embedded import patching
 from pytest_dra.embedded.errors import ApiError
 from tests.embedded.client import CLAIMS
 from tests.embedded.client import SLICES
@@ -80,12 +80,12 @@ def test_strategic_patches_merge_lists_by_key() -> None:
 def test_patches_over_http(client: Client) -> None:
     client.post(SLICES, slice_())
     operations = [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]
-    answer = client.patch(f"{SLICES}/s", operations, writes.JSON_PATCH)
+    answer = client.patch(f"{SLICES}/s", operations, patching.JSON_PATCH)
     assert answer.json["metadata"]["labels"] == {"a": "b"}
-    answer = client.patch(f"{SLICES}/s", {"metadata": {"labels": {"c": "d"}}}, writes.STRATEGIC)
+    answer = client.patch(f"{SLICES}/s", {"metadata": {"labels": {"c": "d"}}}, patching.STRATEGIC)
     assert answer.json["metadata"]["labels"] == {"a": "b", "c": "d"}
     assert client.patch(f"{SLICES}/s", {}, "application/json").code == 415
-    assert client.patch(f"{SLICES}/s", [], writes.MERGE).code == 400
+    assert client.patch(f"{SLICES}/s", [], patching.MERGE).code == 400
     renamed = client.patch(f"{SLICES}/s", {"kind": "Node"})
     assert renamed.causes == {("patch", "Invalid")}
     stale = client.patch(f"{SLICES}/s", {"metadata": {"resourceVersion": "1"}})
@@ -94,9 +94,9 @@ def test_patches_over_http(client: Client) -> None:
 
 def test_apply_creates_and_merges_status_by_device(client: Client) -> None:
     path = f"{CLAIMS}/c"
-    made = client.patch(path, claim(), writes.APPLY, fieldManager="me")
+    made = client.patch(path, claim(), patching.APPLY, fieldManager="me")
     assert made.code == 201
-    assert client.patch(path, claim(), writes.APPLY).code == 422
+    assert client.patch(path, claim(), patching.APPLY).code == 422
     client.put(f"{path}/status", claim(status={"allocation": allocation()}))
     device = {"driver": "gpu.example.com", "pool": "node-a", "device": "gpu-0"}
     for data in ({"a": 1}, {"b": 2}):
@@ -106,7 +106,7 @@ def test_apply_creates_and_merges_status_by_device(client: Client) -> None:
             "metadata": {"name": "c"},
             "status": {"devices": [{**device, "data": data}]},
         }
-        answer = client.patch(f"{path}/status", applied, writes.APPLY, fieldManager="me")
+        answer = client.patch(f"{path}/status", applied, patching.APPLY, fieldManager="me")
         assert answer.code == 200
         assert [entry["data"] for entry in answer.json["status"]["devices"]] == [data]
         assert "allocation" in answer.json["status"]

@@ -1,0 +1,149 @@
+"""PATCH: reading a patch, applying it, and writing the result as an update."""
+
+from __future__ import annotations
+
+from typing import Any
+from typing import Final
+
+from pytest_dra.embedded import errors
+from pytest_dra.embedded import negotiation
+from pytest_dra.embedded import patches
+from pytest_dra.embedded import typed
+from pytest_dra.embedded import writes
+from pytest_dra.embedded.errors import Cause
+from pytest_dra.embedded.errors import bad_request
+from pytest_dra.embedded.negotiation import Received
+from pytest_dra.embedded.options import WriteOptions
+from pytest_dra.embedded.store import Snapshot
+from pytest_dra.embedded.store import Store
+from pytest_dra.spec import Json
+
+MERGE: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+JSON_PATCH: Final = "application/json-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+
+PATCH_TYPES: Final = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
+"""The patch media types of the API."""
+
+
+def patch(
+    store: Store, target: writes.Target, body: bytes, media: str, options: WriteOptions
+) -> writes.Written:
+    """Apply a patch of one of the four types.
+
+    Raises:
+        ApiError: 400, 404, 409, 415, 422 or 500.
+    """
+    kind = target.kind
+    old = store.get(kind.storage, target.namespace, target.name)
+    if media == APPLY:
+        return _apply(store, target, body, old, options)
+    if options.force:
+        raise errors.invalid_options(
+            "PatchOptions",
+            [Cause("force", "FieldValueForbidden", "may not be specified for non-apply patch")],
+        )
+    patch_value = negotiation.load_json(body)
+    if old is None:
+        raise errors.not_found(kind.resource, target.name)
+    shown = kind.shown(old)
+    if media == JSON_PATCH:
+        patched = patches.json_patch(shown, patch_value)
+    elif not isinstance(patch_value, dict):
+        raise bad_request("error decoding patch: want an object")
+    elif media == MERGE:
+        patched = patches.merge(shown, patch_value)
+    else:
+        patched = patches.strategic(kind.type, shown, patch_value)
+    return _patched(store, target, patched, old, options)
+
+
+def _patched(
+    store: Store, target: writes.Target, patched: Json, old: Snapshot, options: WriteOptions
+) -> writes.Written:
+    warnings: list[str] = []
+    draft = _read_patched(target, patched, options, warnings)
+    meta, before = draft.obj["metadata"], old.object["metadata"]
+    version = meta.get("resourceVersion", "")
+    if meta.get("name", "") != target.name or (
+        target.kind.resource.namespaced and meta.get("namespace", "") != target.namespace
+    ):
+        raise bad_request("the name or namespace of the object does not match the URL")
+    if version and version != str(old.rv):
+        if not version.isdigit():
+            raise errors.internal(f"invalid resource version {version[:40]!r}")
+        raise errors.conflict(target.kind.resource, target.name)
+    if meta.get("uid", "") != before["uid"]:
+        cause = Cause("metadata.uid", "FieldValueInvalid", "Invalid value: field is immutable")
+        raise writes.invalid(target.kind, target.name, [cause])
+    # trying to move a deletion is ignored, but counts as a write
+    moved = "deletionTimestamp" in before and (
+        meta.get("deletionTimestamp") != before["deletionTimestamp"]
+    )
+    written = writes.replace(store, target, draft, old, options, force=moved)
+    written.warnings[:0] = warnings
+    return written
+
+
+def _read_patched(
+    target: writes.Target, patched: Json, options: WriteOptions, warnings: list[str]
+) -> writes.Draft:
+    kind = target.kind
+    resource = kind.resource
+    if patched.get("kind") != resource.kind or patched.get("apiVersion") != resource.api_version:
+        raise _bad_patch("kind and apiVersion may not change")
+    notes = typed.Notes()
+    try:
+        bare = {key: value for key, value in patched.items() if key not in ("kind", "apiVersion")}
+        obj = typed.read(kind.type, bare, notes)
+    except typed.DecodeError as error:
+        raise _bad_patch(str(error)) from error
+    complaints = [f'unknown field "{name}"' for name in notes.unknown]
+    if complaints and options.validation == "Strict":
+        raise _bad_patch("strict decoding error: " + ", ".join(complaints[:20]))
+    if options.validation == "Warn":
+        warnings.extend(complaints)
+    if kind.unview:
+        obj = kind.unview(obj)
+    kind.strategy.default(obj)
+    return writes.Draft(obj, notes.empties)
+
+
+def _bad_patch(why: str) -> errors.ApiError:
+    return errors.invalid(
+        "", "", "", [Cause("patch", "FieldValueInvalid", f"Invalid value: {why}")]
+    )
+
+
+def _apply(
+    store: Store, target: writes.Target, body: bytes, old: Snapshot | None, options: WriteOptions
+) -> writes.Written:
+    if not options.manager:
+        raise errors.invalid_options(
+            "PatchOptions",
+            [Cause("fieldManager", "FieldValueRequired", "is required for apply patch")],
+        )
+    applied: Any = negotiation.read_yaml(body)
+    if not isinstance(applied, dict):
+        raise bad_request("error decoding YAML: want an object")
+    kind = target.kind
+    resource = kind.resource
+    if applied.get("kind") != resource.kind or applied.get("apiVersion") != resource.api_version:
+        raise bad_request("apiVersion and kind of the applied object do not fit the URL")
+    meta = applied.get("metadata") or {}
+    if not isinstance(meta, dict) or meta.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    notes = typed.Notes()
+    negotiation.to_typed(applied, kind.type, notes)
+    if notes.unknown:
+        raise errors.internal(
+            f"failed to create typed patch object: {notes.unknown[0]}: no such field"
+        )
+    if old is None:
+        if target.context.subresource:
+            raise errors.not_found(resource, target.name)
+        fresh = {**applied, "metadata": {"name": target.name, **meta}}
+        draft = writes.incoming(target, Received(fresh), options, [])
+        return writes.create(store, target, draft, options)
+    return _patched(store, target, patches.apply(kind.type, kind.shown(old), applied), old, options)
