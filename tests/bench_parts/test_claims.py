@@ -141,9 +141,9 @@ def test_what_was_made_is_remembered_until_it_is_deleted(
     first, second, third = (claims.create(ONE) for _ in range(3))
     second = claims.allocate(second, results_of(ONE, driver=DRIVER), node="node-a")
     claims.delete(first)
-    assert claims.living == (second, third)
+    assert list(claims.living) == [second, third]
     claims.delete_all()
-    assert claims.living == ()
+    assert list(claims.living) == []
     assert not [key for key in client.objects if key[0] == RESOURCE_CLAIMS.plural]
 
 
@@ -151,7 +151,7 @@ def test_a_claim_that_is_gone_already_is_forgotten(client: StubClient, claims: C
     claim = claims.create(ONE)
     client.objects.clear()
     claims.delete(claim)
-    assert claims.living == ()
+    assert list(claims.living) == []
 
 
 @pytest.mark.parametrize("verb", ["create", "delete"])

@@ -1,0 +1,163 @@
+"""The figures of the project: ``python -m tests.bench.figures`` measures and prints them.
+
+Nothing is asserted: a figure depends on the machine and on what else runs there. Each line has
+minimum, median and maximum of several runs, the ratio to a named peer where there is one, and the
+goal that was set for a machine of two cores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Final
+
+from tests.bench import apiserver
+
+STARTS: Final = 5
+"""Cold starts of the fake driver."""
+
+RUNS: Final = 3
+"""Whole runs of the suite."""
+
+IMPORTS: Final = 20
+"""Imports of the plugin, each in a new process."""
+
+LIMIT_S: Final = 120.0
+"""Longest single measurement: far above every goal, so that it only ends what hangs."""
+
+HEAVY: Final = ("kubernetes", "grpc", "aiohttp", "yaml", "jsonschema")
+"""Packages that an unused plugin must not import."""
+
+_IMPORT: Final = """
+import sys, time
+began = time.perf_counter()
+import pytest
+middle = time.perf_counter()
+import pytest_dra.plugin
+ended = time.perf_counter()
+heavy = sorted(set(sys.argv[1].split(",")) & set(sys.modules))
+sys.stdout.write(f'["{",".join(heavy)}", {middle - began}, {ended - middle}]')
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Goal:
+    """What a figure should be at most; ``unit`` is that of the values."""
+
+    name: str
+    unit: str
+    most: float
+    digits: int = 2
+
+    def line(self, values: Sequence[float], *, peer: tuple[str, float] | None = None) -> str:
+        """Minimum, median, maximum, ratio to a peer's median, and whether the goal is met."""
+        middle = statistics.median(values)
+        numbers = " ".join(
+            f"{value:8.{self.digits}f}" for value in (min(values), middle, max(values))
+        )
+        ratio = f"{middle / peer[1]:.3f}x {peer[0]} ({peer[1]:.4g} {self.unit}), " if peer else ""
+        met = "met" if middle < self.most else "MISSED"
+        return f"{self.name:34} {numbers} {self.unit:3} {ratio}goal < {self.most:g}: {met}\n"
+
+
+REGISTERED: Final = Goal("driver start to registered", "s", 1.0)
+PUBLISHED: Final = Goal("driver start to slices published", "s", 1.0)
+WHOLE: Final = Goal("whole run on the fake driver", "s", 15.0, digits=1)
+IMPORT: Final = Goal("import of pytest_dra.plugin", "ms", 5.0)
+
+
+def _python(*arguments: str, cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+        cwd=cwd,
+    )
+
+
+def driver_starts() -> list[dict[str, float]]:
+    """Times of :data:`STARTS` cold starts."""
+    found: list[dict[str, float]] = []
+    for _ in range(STARTS):
+        done = _python("-m", "tests.bench.driver_start")
+        if done.returncode:
+            raise RuntimeError(f"tests.bench.driver_start: {done.stderr[-2000:]}")
+        found.append(json.loads(done.stdout))
+    return found
+
+
+def whole_runs() -> tuple[list[float], str]:
+    """Seconds of each whole run from an empty folder, and pytest's last line of the last."""
+    seconds: list[float] = []
+    last = ""
+    for _ in range(RUNS):
+        with tempfile.TemporaryDirectory(prefix="dra-figures-") as empty:
+            began = time.perf_counter()
+            done = _python("-m", "pytest", "-p", "no:cacheprovider", "--dra-driver=fake", cwd=empty)
+            seconds.append(time.perf_counter() - began)
+        last = (
+            f"exit {done.returncode}: {(done.stdout.strip().splitlines() or [''])[-1].strip('= ')}"
+        )
+    return seconds, last
+
+
+def plugin_imports() -> tuple[list[float], list[float], str]:
+    """Milliseconds of importing pytest and, on top, the plugin; heavy packages seen, if any."""
+    bare: list[float] = []
+    more: list[float] = []
+    heavy = ""
+    for _ in range(IMPORTS):
+        done = _python("-c", _IMPORT, ",".join(HEAVY))
+        heavy, pytest_s, plugin_s = json.loads(done.stdout)
+        bare.append(pytest_s * 1000)
+        more.append(plugin_s * 1000)
+    return bare, more, heavy
+
+
+def _driver(write: Callable[[str], object]) -> None:
+    starts = driver_starts()
+    write(REGISTERED.line([each["registered"] for each in starts]))
+    write(PUBLISHED.line([each["published"] for each in starts]))
+
+
+def _whole(write: Callable[[str], object]) -> None:
+    seconds, last = whole_runs()
+    write(WHOLE.line(seconds))
+    write(f"{'':34} {last}\n")
+
+
+def _import(write: Callable[[str], object]) -> None:
+    bare, more, heavy = plugin_imports()
+    write(IMPORT.line(more, peer=("import pytest", statistics.median(bare))))
+    write(f"{'':34} of {', '.join(HEAVY)} it imports: {heavy or 'none'}\n")
+
+
+def main() -> int:
+    """Measure and print; a measurement that fails is said and does not end the others."""
+    write = sys.stdout.write
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    write(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load before: {load}\n")
+    write(f"{'':34} {'min':>8} {'median':>8} {'max':>8}\n")
+    for measure in (_driver, _whole, _import):
+        try:
+            measure(write)
+        except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+            write(f"{measure.__name__.strip('_')}: not measured: {error}\n")
+        sys.stdout.flush()
+    write("\nthe embedded API server\n")
+    apiserver.main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
