@@ -1,4 +1,4 @@
-"""DELETE: preconditions, finalizers, grace, collections, and what goes with a namespace."""
+"""DELETE: preconditions, finalizers, grace, and what goes with a namespace or an owner."""
 
 from __future__ import annotations
 
@@ -132,21 +132,34 @@ def may_go(kind: Kind, obj: Json) -> bool:
 
 def remove(store: Store, kind: Kind, old: Snapshot) -> Snapshot:
     """Take an object out of the store; a namespace that waited for it may go too."""
-    gone = store.remove(kind.storage, (old.namespace, old.name))
+    return _take(store, kind.storage, old)
+
+
+def _take(store: Store, stored: str, old: Snapshot) -> Snapshot:
+    gone = store.remove(stored, (old.namespace, old.name))
+    for dependent_kind, dependent in store.orphaned_by(old.object["metadata"]["uid"]):
+        _drop(store, dependent_kind, dependent)
     if old.namespace:
         _finish_namespace(store, old.namespace)
     return gone
+
+
+def _drop(store: Store, stored: str, state: Snapshot) -> None:
+    """Delete what belonged to something that is gone; finalizers still hold it."""
+    meta = state.object["metadata"]
+    if not meta.get("finalizers"):
+        _take(store, stored, state)
+    elif "deletionTimestamp" not in meta:
+        store.put(stored, _mark(state.object, list(meta["finalizers"]), 0))
 
 
 def empty_namespace(store: Store, kind: Kind, namespace: Snapshot) -> None:
     """Delete all in a terminating namespace, then itself unless finalizers hold something."""
     for stored in store.kinds():
         for found in store.sorted(stored, namespace.name):
-            meta = found.object["metadata"]
-            if not meta.get("finalizers"):
-                store.remove(stored, (found.namespace, found.name))
-            elif "deletionTimestamp" not in meta:
-                store.put(stored, _mark(found.object, list(meta["finalizers"]), 0))
+            # an earlier one may have taken it along
+            if store.get(stored, found.namespace, found.name) is found:
+                _drop(store, stored, found)
     _finish_namespace(store, namespace.name)
 
 
@@ -156,7 +169,7 @@ def _finish_namespace(store: Store, name: str) -> None:
         return
     if found.object["metadata"].get("finalizers"):
         return
-    if not any(store.sorted(stored, name) for stored in store.kinds()):
+    if not store.uses(name):
         store.remove("core.Namespace", ("", name))
 
 

@@ -85,6 +85,8 @@ class Store:
 
     def __init__(self, *, history: int = HISTORY) -> None:
         self._buckets: dict[str, Bucket] = {}
+        self._uids: set[str] = set()
+        self._owned: dict[str, set[tuple[str, Key]]] = {}
         self._history = history
         self.version = int(time.time() * _VERSIONS_PER_SECOND)
         self._began = self.version
@@ -100,6 +102,12 @@ class Store:
         """The stored kinds that ever had an object or a watcher."""
         return list(self._buckets)
 
+    def uses(self, namespace: str) -> bool:
+        """True if there is any object in the namespace."""
+        return any(
+            key[0] == namespace for bucket in self._buckets.values() for key in bucket.objects
+        )
+
     def get(self, kind: str, namespace: str, name: str) -> Snapshot | None:
         """The present state of an object, or None."""
         return self.bucket(kind).objects.get((namespace, name))
@@ -113,6 +121,7 @@ class Store:
         key = (new.namespace, new.name)
         old = bucket.objects.get(key)
         bucket.objects[key] = new
+        self._index(kind, key, old, new)
         self._record(bucket, Change(self.version, old, new))
         return new
 
@@ -124,11 +133,40 @@ class Store:
         """
         bucket = self.bucket(kind)
         old = bucket.objects.pop(key)
+        self._index(kind, key, old, None)
         self.version += 1
         meta = {**old.object["metadata"], "resourceVersion": str(self.version)}
         gone = Snapshot({**old.object, "metadata": meta}, self.version)
         self._record(bucket, Change(self.version, old, None, gone))
         return gone
+
+    def _index(self, kind: str, key: Key, old: Snapshot | None, new: Snapshot | None) -> None:
+        for state in (old, new):
+            if state is None:
+                continue
+            meta = state.object["metadata"]
+            if state is new:
+                self._uids.add(meta["uid"])
+            else:
+                self._uids.discard(meta["uid"])
+            for owner in meta.get("ownerReferences") or ():
+                owned = self._owned.setdefault(owner["uid"], set())
+                if state is new:
+                    owned.add((kind, key))
+                else:
+                    owned.discard((kind, key))
+                if not owned:
+                    del self._owned[owner["uid"]]
+
+    def orphaned_by(self, uid: str) -> list[tuple[str, Snapshot]]:
+        """The objects that name ``uid`` as owner and have no owner that is still there."""
+        found = []
+        for kind, key in sorted(self._owned.get(uid, ())):
+            state = self.bucket(kind).objects[key]
+            owners = state.object["metadata"]["ownerReferences"]
+            if not any(owner["uid"] in self._uids for owner in owners):
+                found.append((kind, state))
+        return found
 
     def _record(self, bucket: Bucket, change: Change) -> None:
         bucket.history.append(change)

@@ -223,6 +223,19 @@ def test_a_new_node_is_tainted_and_keeps_its_status(client: Client) -> None:
     assert node["status"]["allocatable"] == {"cpu": "4"}
 
 
+def test_a_deleted_node_takes_its_slices_along(client: Client) -> None:
+    node = client.post("/api/v1/nodes", {"metadata": {"name": "node-a"}}).json["metadata"]
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "node-a", "uid": node["uid"]}
+    other = {**owner, "uid": "22222222-2222-4222-8222-222222222222"}
+    for name, owners in {"a": [owner], "b": [owner, other], "c": [other], "d": []}.items():
+        body = slice_(name)
+        body["metadata"]["ownerReferences"] = owners
+        assert client.post(SLICES, body).code == 201
+    client.delete("/api/v1/nodes/node-a")
+    left = [item["metadata"]["name"] for item in client.get(SLICES).json["items"]]
+    assert left == ["c", "d"]
+
+
 def test_too_large_bodies_are_413(client: Client) -> None:
     body = slice_()
     body["spec"]["x"] = "x" * (3 * 1024 * 1024)
