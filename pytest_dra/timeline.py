@@ -95,6 +95,33 @@ class DraCall:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class HealthReport:
+    """One message of a health stream.
+
+    ``devices`` are its entries with proto field names, the device's identifier as ``pool_name`` and
+    ``device_name``; ``left_out`` counts those that did not fit.
+    """
+
+    instance: str
+    driver: str
+    service: str
+    devices: tuple[Json, ...]
+    left_out: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEvent:
+    """A health stream was ``opened`` or has ``ended`` (``action``), then with a gRPC code."""
+
+    instance: str
+    driver: str
+    service: str
+    action: str
+    code: str = ""
+    details: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessEvent:
     """A driver process was started, signalled, or has ended.
 
@@ -118,7 +145,16 @@ class Mark:
     data: Json | None = None
 
 
-Event = ApiRequest | RegistrationCall | EndpointProbe | DraCall | ProcessEvent | Mark
+Event = (
+    ApiRequest
+    | RegistrationCall
+    | EndpointProbe
+    | DraCall
+    | HealthReport
+    | StreamEvent
+    | ProcessEvent
+    | Mark
+)
 E_co = TypeVar("E_co", covariant=True, bound=Any)
 E = TypeVar("E", bound=Any)
 

@@ -10,8 +10,11 @@ from pytest_dra.kubelet.answers import NodeReply
 from pytest_dra.kubelet.answers import PluginInfo
 from pytest_dra.kubelet.answers import PreparedDevice
 from pytest_dra.kubelet.answers import Reply
+from pytest_dra.kubelet.checkpoint import CheckpointError
+from pytest_dra.kubelet.checkpoint import KeptClaim
 from pytest_dra.kubelet.client import DraClient
 from pytest_dra.kubelet.client import RegistrationClient
+from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.kubelet import Kubelet
 from pytest_dra.kubelet.plugins import Plugin
 from pytest_dra.kubelet.registration import Attempt
@@ -19,10 +22,13 @@ from pytest_dra.kubelet.settings import KubeletSettings
 
 __all__ = [
     "Attempt",
+    "CheckpointError",
     "ClaimAnswer",
     "ClaimRef",
+    "Clock",
     "DraClient",
     "GetInfoReply",
+    "KeptClaim",
     "Kubelet",
     "KubeletSettings",
     "NodeReply",

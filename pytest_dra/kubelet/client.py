@@ -19,6 +19,7 @@ from pytest_dra.kubelet.answers import claim_answers
 from pytest_dra.kubelet.answers import claims_json
 from pytest_dra.kubelet.answers import info_json
 from pytest_dra.kubelet.answers import plugin_info
+from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.connection import Connection
 from pytest_dra.kubelet.connection import Outcome
 from pytest_dra.kubelet.connection import shown
@@ -71,7 +72,11 @@ class _Client:
 
     def connected(self, deadline: Deadline) -> bool:
         """Wait for the connection; False at the deadline."""
-        return self._connection.wait_ready(deadline)
+        return self._connection.wait_ready(deadline.left_s())
+
+    def connected_within(self, span_s: float) -> bool:
+        """The same for a span of the kubelet's own clock."""
+        return self._connection.wait_ready(span_s)
 
     def close(self) -> None:
         """Close the connection; calls that run end as CANCELLED."""
@@ -94,6 +99,7 @@ class RegistrationClient(_Client):
         instance: str,
         authority: str | None = None,
         settings: KubeletSettings | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.socket = socket
         connection = Connection(
@@ -101,6 +107,7 @@ class RegistrationClient(_Client):
             authority=socket_authority(socket) if authority is None else authority,
             settings=settings or KubeletSettings(),
             reconnect=False,
+            clock=clock,
         )
         super().__init__(connection, timeline, instance)
 
@@ -170,6 +177,7 @@ class DraClient(_Client):
         driver: str = "",
         settings: KubeletSettings | None = None,
         on_change: Callable[[bool], None] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.driver = driver
@@ -179,6 +187,7 @@ class DraClient(_Client):
             settings=settings or KubeletSettings(),
             reconnect=True,
             on_change=on_change,
+            clock=clock,
         )
         super().__init__(connection, timeline, instance)
 
@@ -219,6 +228,10 @@ class DraClient(_Client):
         return self._node_call(
             method, claims, service=service, timeout_s=timeout_s, wait_for_ready=wait_for_ready
         )
+
+    def watch(self, method: Method, on_message: Callable[[Any], None]) -> Outcome:
+        """Open a health stream and follow it to its end; it is not written down here."""
+        return self._connection.stream(method, method.request(), on_message)
 
     def _node_call(
         self,

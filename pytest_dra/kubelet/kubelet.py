@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import threading
-import time
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,26 +12,33 @@ from pathlib import Path
 from pytest_dra.kubelet.answers import ClaimRef
 from pytest_dra.kubelet.answers import NodeReply
 from pytest_dra.kubelet.answers import bounded_text
+from pytest_dra.kubelet.checkpoint import Checkpoint
+from pytest_dra.kubelet.checkpoint import KeptClaim
+from pytest_dra.kubelet.clock import Clock
+from pytest_dra.kubelet.life import Life
 from pytest_dra.kubelet.plugins import Plugin
-from pytest_dra.kubelet.plugins import PluginStore
 from pytest_dra.kubelet.registration import Attempt
-from pytest_dra.kubelet.registration import Next
-from pytest_dra.kubelet.registration import Registrar
 from pytest_dra.kubelet.settings import KubeletSettings
-from pytest_dra.kubelet.watcher import Identity
-from pytest_dra.kubelet.watcher import Schedule
-from pytest_dra.kubelet.watcher import scan
-from pytest_dra.kubelet.wiping import SliceWiper
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import until
 
-MAX_PARALLEL = 32
-"""Attempts that run at the same time. The kubelet has no limit; one thread each is ours."""
-
 MAX_ATTEMPTS = 10_000
 """Attempts that are kept; a driver that flaps for hours must not fill the memory."""
+
+MAX_CUT = 1000
+"""Calls cut by a stop that are remembered; more than that run at no time."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Call:
+    """A Prepare (or Unprepare) that was asked for."""
+
+    driver: str
+    claims: tuple[ClaimRef, ...]
+    timeout_s: float
+    prepares: bool
 
 
 class Kubelet:
@@ -45,6 +52,10 @@ class Kubelet:
             :meth:`start`, where an error goes to the caller, and from a thread when a driver's
             last connection has been lost for ``settings.wipe_delay_s``.
         settings: all time constants.
+        checkpoint: file for the claims that are being prepared or are prepared. With one, a call
+            that :meth:`stop` has cut is made again after the driver's next registration, as the
+            kubelet does for a pod that still wants it. None: nothing is kept or made again.
+        clock: what pauses, deadlines and timers go by.
     """
 
     def __init__(
@@ -56,7 +67,13 @@ class Kubelet:
         kubernetes: str = "1.37",
         wipe: Callable[[str | None], None],
         settings: KubeletSettings | None = None,
+        checkpoint: Path | None = None,
+        clock: Clock | None = None,
     ) -> None:
+        self._checkpoint = Checkpoint(checkpoint) if checkpoint is not None else None
+        self._clock = clock or Clock()
+        self._cut_lock = threading.Lock()
+        self._cut: collections.deque[_Call] = collections.deque(maxlen=MAX_CUT)
         self.registry_dir = registry_dir
         self.settings = settings or KubeletSettings()
         self._timeline = timeline
@@ -64,14 +81,20 @@ class Kubelet:
         self._kubernetes = kubernetes
         self._wipe = wipe
         self._attempts: collections.deque[Attempt] = collections.deque(maxlen=MAX_ATTEMPTS)
-        self._life: _Life | None = None
+        self._life: Life | None = None
 
     def start(self) -> None:
-        """Wipe the slices of all drivers and begin to watch. Nothing if it runs already."""
+        """Wipe the slices of all drivers and begin to watch. Nothing if it runs already.
+
+        Raises:
+            CheckpointError: the checkpoint is corrupt; nothing was wiped.
+        """
         if self._life is not None:
             return
+        if self._checkpoint is not None:
+            self._checkpoint.load()
         self.registry_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
-        life = _Life(
+        life = Life(
             registry_dir=self.registry_dir,
             timeline=self._timeline,
             instance=self._instance,
@@ -79,6 +102,8 @@ class Kubelet:
             wipe=self._wipe,
             settings=self.settings,
             attempts=self._attempts,
+            clock=self._clock,
+            on_registered=self._repeat_cut,
         )
         self._wipe(None)
         self._mark("kubelet started, slices of all drivers wiped")
@@ -96,6 +121,20 @@ class Kubelet:
         """Stop and start: registrations and pauses are forgotten, slices are wiped."""
         self.stop()
         self.start()
+
+    def reboot(self) -> None:
+        """Stop as the node goes down: calls that are cut are not made again by themselves.
+
+        The checkpoint and socket files of the registry directory lie on the disk and stay. The
+        caller empties what lies in memory (the CDI directory, for one) and calls :meth:`start`.
+        """
+        self.stop()
+        self._cut.clear()
+        self._mark("node rebooted")
+
+    def claims(self) -> tuple[KeptClaim, ...]:
+        """The claims of the checkpoint, none prepared after a start; empty without checkpoint."""
+        return self._checkpoint.claims() if self._checkpoint is not None else ()
 
     def plugins(self) -> tuple[Plugin, ...]:
         """The registered plugins, newest first."""
@@ -123,27 +162,55 @@ class Kubelet:
         registered the reply is UNAVAILABLE and no call is made. ``timeout_s`` defaults to
         ``settings.call_s``.
         """
-        plugin = self._pick(driver)
-        if plugin is None:
-            return self._not_registered(driver)
-        return plugin.client.prepare(
-            claims, service=plugin.service, timeout_s=self._timeout(timeout_s)
+        return self._call(
+            _Call(driver, tuple(claims), self._timeout(timeout_s), prepares=True), self._life
         )
 
     def unprepare(
         self, driver: str, claims: Sequence[ClaimRef], *, timeout_s: float | None = None
     ) -> NodeReply:
         """NodeUnprepareResources; see :meth:`prepare`."""
-        plugin = self._pick(driver)
-        if plugin is None:
-            return self._not_registered(driver)
-        return plugin.client.unprepare(
-            claims, service=plugin.service, timeout_s=self._timeout(timeout_s)
+        return self._call(
+            _Call(driver, tuple(claims), self._timeout(timeout_s), prepares=False), self._life
         )
 
     def attempts(self) -> tuple[Attempt, ...]:
         """Every registration attempt that has ended, oldest first, also before a restart."""
         return tuple(self._attempts)
+
+    def _call(self, call: _Call, life: Life | None) -> NodeReply:
+        plugin = life.store.pick(call.driver) if life is not None else None
+        if plugin is None or life is None:
+            return self._not_registered(call.driver)
+        kept = self._checkpoint
+        if call.prepares and kept is not None:
+            kept.begin(call.driver, call.claims)
+        ask = plugin.client.prepare if call.prepares else plugin.client.unprepare
+        reply = ask(call.claims, service=plugin.service, timeout_s=call.timeout_s)
+        if kept is None:
+            return reply
+        if reply.ok and call.prepares:
+            kept.prepared(call.driver, reply.claims)
+        elif reply.ok:
+            kept.unprepared(call.driver, reply.claims)
+        elif life.ended:
+            self._cut.append(call)
+        return reply
+
+    def _repeat_cut(self, plugin: Plugin) -> None:
+        """Make the calls again that a stop has cut, a while after the driver's registration."""
+        life = self._life
+        with self._cut_lock:
+            cut = [call for call in self._cut if call.driver == plugin.info.name]
+            for call in cut:
+                self._cut.remove(call)
+        if not cut or life is None:
+            return
+        if not life.pause(self.settings.repeat_s):
+            self._cut.extend(cut)
+            return
+        for call in cut:
+            self._call(call, life)
 
     def _pick(self, driver: str | None) -> Plugin | None:
         return self._life.store.pick(driver) if self._life else None
@@ -159,97 +226,3 @@ class Kubelet:
 
     def _mark(self, text: str) -> int:
         return self._timeline.add(Mark(text=text, instance=self._instance)).serial
-
-
-class _Life:
-    """One run of a kubelet, from start to stop."""
-
-    def __init__(
-        self,
-        *,
-        registry_dir: Path,
-        timeline: Timeline,
-        instance: str,
-        kubernetes: str,
-        wipe: Callable[[str | None], None],
-        settings: KubeletSettings,
-        attempts: collections.deque[Attempt],
-    ) -> None:
-        self._registry_dir = registry_dir
-        self._settings = settings
-        self._attempts = attempts
-        self._wiper = SliceWiper(wipe=wipe, timeline=timeline, instance=instance, settings=settings)
-        self.store = PluginStore(
-            timeline=timeline, instance=instance, settings=settings, wiper=self._wiper
-        )
-        self._registrar = Registrar(
-            store=self.store,
-            timeline=timeline,
-            instance=instance,
-            kubernetes=kubernetes,
-            settings=settings,
-        )
-        self._schedule = Schedule(settings)
-        self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._running: set[threading.Thread] = set()
-        self._watcher = threading.Thread(target=self._watch, name="kubelet-watcher", daemon=True)
-
-    def start(self) -> None:
-        self._wiper.start()
-        self._watcher.start()
-
-    def stop(self) -> None:
-        deadline = Deadline.after(self._settings.stop_s)
-        self._ended.set()
-        self._wiper.stop()
-        self._registrar.close()
-        self.store.close()
-        self._watcher.join(deadline.left_s())
-        with self._lock:
-            running = list(self._running)
-        for thread in running:
-            if thread.is_alive():
-                thread.join(deadline.left_s())
-
-    def _watch(self) -> None:
-        while not self._ended.is_set():
-            self._look()
-            self._ended.wait(self._settings.poll_s)
-
-    def _look(self) -> None:
-        found = scan(self._registry_dir)
-        with self._lock:
-            departed = self._schedule.departed(found)
-            gone = {plugin.socket for plugin in departed}
-            free = MAX_PARALLEL - len(self._running)
-            candidates = {path: of for path, of in found.items() if path not in gone}
-            due = self._schedule.due(candidates, now=time.monotonic(), limit=free)
-            started = [self._begin(path, found[path]) for path in due]
-            self._schedule.forget_old(found)
-        for plugin in departed:
-            self.store.remove(plugin)
-        for thread in started:
-            thread.start()
-
-    def _begin(self, path: Path, identity: Identity) -> threading.Thread:
-        number = self._schedule.begin(path, identity)
-        thread = threading.Thread(
-            target=self._attempt, args=(path, number), name="kubelet-attempt", daemon=True
-        )
-        self._running.add(thread)
-        return thread
-
-    def _attempt(self, path: Path, number: int) -> None:
-        outcome = Next.RETRY
-        plugin: Plugin | None = None
-        try:
-            attempt = self._registrar.attempt(path, number=number)
-            outcome = attempt.next
-            plugin = attempt.plugin if attempt.registered else None
-            if not self._ended.is_set():
-                self._attempts.append(attempt)
-        finally:
-            with self._lock:
-                self._schedule.end(path, outcome, plugin=plugin, now=time.monotonic())
-                self._running.discard(threading.current_thread())

@@ -9,8 +9,13 @@ from pathlib import Path
 from pytest_dra.kubelet.answers import PluginInfo
 from pytest_dra.kubelet.answers import bounded_text
 from pytest_dra.kubelet.client import DraClient
+from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.connection import shown
+from pytest_dra.kubelet.health import ADVERTISED_SINCE
+from pytest_dra.kubelet.health import HealthWatch
+from pytest_dra.kubelet.health import health_service
 from pytest_dra.kubelet.settings import KubeletSettings
+from pytest_dra.kubelet.settings import release
 from pytest_dra.kubelet.wiping import SliceWiper
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
@@ -22,7 +27,7 @@ class Plugin:
 
     ``endpoint`` is where its DRA socket is looked for; what the plugin said stands in ``info``.
     ``service`` is the version that it is called with, ``attempts`` how many attempts its
-    registration took, the good one included.
+    registration took, the good one included. ``health`` is None where no health is watched.
     """
 
     info: PluginInfo
@@ -31,6 +36,7 @@ class Plugin:
     service: str
     client: DraClient
     attempts: int
+    health: HealthWatch | None = None
 
 
 def announced_endpoint(info: PluginInfo, socket: Path) -> str:
@@ -52,7 +58,11 @@ class PluginStore:
         instance: str,
         settings: KubeletSettings,
         wiper: SliceWiper,
+        kubernetes: str,
+        clock: Clock,
     ) -> None:
+        self._kubernetes = kubernetes
+        self._clock = clock
         self._timeline = timeline
         self._instance = instance
         self._settings = settings
@@ -87,7 +97,9 @@ class PluginStore:
                 driver=driver,
                 settings=self._settings,
                 on_change=lambda ready: self._connection_changed(driver, ready=ready),
+                clock=self._clock,
             )
+            health = self._health_watch(client, info)
             plugin = Plugin(
                 info=info,
                 socket=socket,
@@ -95,10 +107,27 @@ class PluginStore:
                 service=service,
                 client=client,
                 attempts=attempts,
+                health=health,
             )
             self._plugins.append(plugin)
             self._sync(driver)
+        if health is not None:
+            health.start()
         return plugin
+
+    def _health_watch(self, client: DraClient, info: PluginInfo) -> HealthWatch | None:
+        service = health_service(self._kubernetes, info.supported_versions)
+        if service is None:
+            return None
+        return HealthWatch(
+            client,
+            service,
+            timeline=self._timeline,
+            instance=self._instance,
+            settings=self._settings,
+            clock=self._clock,
+            gives_up=release(self._kubernetes) >= ADVERTISED_SINCE,
+        )
 
     def remove(self, plugin: Plugin) -> None:
         """Deregister a plugin and close its connection."""
@@ -107,7 +136,7 @@ class PluginStore:
                 return
             self._plugins.remove(plugin)
             self._sync(plugin.info.name)
-        plugin.client.close()
+        _disconnect(plugin)
         self._mark(f"plugin of {plugin.info.name} deregistered")
 
     def newest_first(self) -> tuple[Plugin, ...]:
@@ -127,7 +156,7 @@ class PluginStore:
             self._closed = True
             plugins, self._plugins = self._plugins, []
         for plugin in plugins:
-            plugin.client.close()
+            _disconnect(plugin)
 
     def _connection_changed(self, driver: str, *, ready: bool) -> None:
         self._mark(f"DRA connection to {driver} {'stands' if ready else 'lost'}")
@@ -142,3 +171,9 @@ class PluginStore:
 
     def _mark(self, text: str) -> None:
         self._timeline.add(Mark(text=bounded_text(text), instance=self._instance))
+
+
+def _disconnect(plugin: Plugin) -> None:
+    if plugin.health is not None:
+        plugin.health.close()
+    plugin.client.close()

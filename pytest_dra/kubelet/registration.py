@@ -17,6 +17,7 @@ from pytest_dra.kubelet.answers import PluginInfo
 from pytest_dra.kubelet.answers import Reply
 from pytest_dra.kubelet.answers import bounded_text
 from pytest_dra.kubelet.client import RegistrationClient
+from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.connection import shown
 from pytest_dra.kubelet.connection import unreachable
 from pytest_dra.kubelet.plugins import EndpointTaken
@@ -24,10 +25,10 @@ from pytest_dra.kubelet.plugins import Plugin
 from pytest_dra.kubelet.plugins import PluginStore
 from pytest_dra.kubelet.plugins import announced_endpoint
 from pytest_dra.kubelet.settings import KubeletSettings
+from pytest_dra.kubelet.settings import release
 from pytest_dra.timeline import EndpointProbe
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
-from pytest_dra.waiting import Deadline
 from pytest_dra.wire import DRA_API_NAMES
 from pytest_dra.wire import PLUGIN_TYPE
 
@@ -143,13 +144,14 @@ class Registrar:
         instance: str,
         kubernetes: str,
         settings: KubeletSettings,
+        clock: Clock,
     ) -> None:
+        self._clock = clock
         self._store = store
         self._timeline = timeline
         self._instance = instance
         self._settings = settings
-        version = tuple(int(part) for part in kubernetes.split(".")[:2])
-        self._retries_everything = version >= RETRIES_EVERYTHING_SINCE
+        self._retries_everything = release(kubernetes) >= RETRIES_EVERYTHING_SINCE
         self._lock = threading.Lock()
         self._clients: set[RegistrationClient] = set()
         self._closed = False
@@ -157,7 +159,11 @@ class Registrar:
     def attempt(self, socket: Path, *, number: int) -> Attempt:
         """Try once to register what listens on ``socket``; ``number`` counts from 1."""
         client = RegistrationClient(
-            socket, timeline=self._timeline, instance=self._instance, settings=self._settings
+            socket,
+            timeline=self._timeline,
+            instance=self._instance,
+            settings=self._settings,
+            clock=self._clock,
         )
         with self._lock:
             self._clients.add(client)
@@ -180,7 +186,7 @@ class Registrar:
 
     def _attempt(self, client: RegistrationClient, socket: Path, number: int) -> Attempt:
         made = Attempt(socket=socket, at=0.0)
-        if not client.connected(Deadline.after(self._settings.dial_s)):
+        if not client.connected_within(self._settings.dial_s):
             if not self._closed:
                 self._mark(f"no connection to {shown(socket)} within {self._settings.dial_s:g} s")
             return self._ended(made)

@@ -46,8 +46,12 @@ class KubeletSettings:
     """Longest pause between two attempts (same place: 2 min 2 s)."""
 
     reconnect_s: float = 0.2
-    """First pause between two connects of one channel, growing by gRPC's factor 1.6. The kubelet
-    has gRPC's own 1 s; shorter, so that a driver that listens late is connected soon."""
+    """First pause between the begins of two connects. The kubelet has gRPC's own 1 s; shorter, so
+    that a driver that listens late is connected soon."""
+
+    reconnect_factor: float = 1.6
+    """Growth of this pause with each further failure (gRPC connection backoff; its 20 % of chance
+    are left out)."""
 
     reconnect_limit_s: float = 1.0
     """Longest such pause. The kubelet has gRPC's own 120 s; shorter for the same reason."""
@@ -59,6 +63,13 @@ class KubeletSettings:
     """From the loss of a driver's last connection to the deletion of its slices
     (cm/dra, defaultWipingDelay)."""
 
+    health_pause_s: float = 5.0
+    """From the end of a health stream to the next one (recording health-stream-ends)."""
+
+    repeat_s: float = 1.0
+    """From a driver's registration to the calls that the kubelet's restart had cut: the pods are
+    looked at again about then (recordings restart-prepare-hanging, restart-unprepare-hanging)."""
+
     wipe_retry_s: float = 1.0
     """First pause after a failed deletion, doubled each time (cm/dra/plugin,
     wipeResourceSlices)."""
@@ -69,3 +80,8 @@ class KubeletSettings:
     stop_s: float = 5.0
     """Longest wait for our own threads at the end. They end at once when their connections are
     closed, so this only bounds a machine that hardly runs."""
+
+
+def release(kubernetes: str) -> tuple[int, ...]:
+    """``1.37`` or ``1.37.2`` as (1, 37), which compares."""
+    return tuple(int(part) for part in kubernetes.split(".")[:2])

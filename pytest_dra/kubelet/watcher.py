@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import os
 import stat
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,13 +33,41 @@ Inodes are used again at once, and the change time moves with every chmod.
 """
 
 
-def scan(registry_dir: Path) -> dict[Path, Identity]:
+def scan(
+    registry_dir: Path, *, dot_directories: frozenset[Path] = frozenset()
+) -> dict[Path, Identity]:
     """All sockets below ``registry_dir`` that the kubelet would look at.
 
-    Names with a leading dot are skipped. Links to sockets are followed, links to directories are
-    not.
+    Names with a leading dot are skipped, unless they are ``dot_directories``. Links to sockets are
+    followed, links to directories are not.
     """
     found: dict[Path, Identity] = {}
+    for entry in _entries(registry_dir, lambda path: path in dot_directories):
+        if not entry.name.startswith("."):
+            identity = _socket_identity(entry)
+            if identity is not None:
+                found[Path(entry.path)] = identity
+    return found
+
+
+def dot_directories(registry_dir: Path) -> frozenset[Path]:
+    """The directories with a leading dot that are there now.
+
+    A starting kubelet walks into them, while it skips those that appear later (recordings
+    restart-dot-names and reg-names).
+    """
+    found: set[Path] = set()
+
+    def keep(path: Path) -> bool:
+        found.add(path)
+        return True
+
+    collections.deque(_entries(registry_dir, keep), maxlen=0)
+    return frozenset(found)
+
+
+def _entries(registry_dir: Path, enter_dots: Callable[[Path], bool]) -> Iterator[os.DirEntry[str]]:
+    """What lies below ``registry_dir`` and is no directory, within the bounds."""
     left = MAX_ENTRIES
     pending = [(registry_dir, 0)]
     while pending and left > 0:
@@ -46,32 +77,26 @@ def scan(registry_dir: Path) -> dict[Path, Identity]:
                 for entry in entries:
                     left -= 1
                     if left < 0:
-                        break
-                    _sort_in(entry, depth, found, pending)
+                        return
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield entry
+                    elif depth < MAX_DEPTH:
+                        path = Path(entry.path)
+                        if not entry.name.startswith(".") or enter_dots(path):
+                            pending.append((path, depth + 1))
         except OSError:
             # Gone or closed to us meanwhile, which the next scan shows.
             continue
-    return found
 
 
-def _sort_in(
-    entry: os.DirEntry[str],
-    depth: int,
-    found: dict[Path, Identity],
-    pending: list[tuple[Path, int]],
-) -> None:
-    if entry.name.startswith("."):
-        return
+def _socket_identity(entry: os.DirEntry[str]) -> Identity | None:
     try:
-        if entry.is_dir(follow_symlinks=False):
-            if depth < MAX_DEPTH:
-                pending.append((Path(entry.path), depth + 1))
-            return
         about = entry.stat(follow_symlinks=True)
     except OSError:
-        return
-    if stat.S_ISSOCK(about.st_mode):
-        found[Path(entry.path)] = (about.st_dev, about.st_ino, about.st_mtime_ns)
+        return None
+    if not stat.S_ISSOCK(about.st_mode):
+        return None
+    return (about.st_dev, about.st_ino, about.st_mtime_ns)
 
 
 @dataclasses.dataclass(slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from pytest_dra.kubelet.answers import bounded_text
+from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.settings import KubeletSettings
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
@@ -21,7 +21,6 @@ class SliceWiper:
     Args:
         wipe: deletes the node's slices of one driver, or of all for None. When it raises, it is
             called again later, like the kubelet does.
-        clock: seconds, monotonic.
     """
 
     def __init__(
@@ -31,13 +30,13 @@ class SliceWiper:
         timeline: Timeline,
         instance: str,
         settings: KubeletSettings,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock | None = None,
     ) -> None:
         self._wipe = wipe
         self._timeline = timeline
         self._instance = instance
         self._settings = settings
-        self._clock = clock
+        self._clock = clock or Clock()
         self._changed = threading.Condition()
         self._due: dict[str, float] = {}
         self._pause: dict[str, float] = {}
@@ -56,7 +55,7 @@ class SliceWiper:
                 self._pause.pop(driver, None)
             else:
                 # A further loss does not move a timer that runs.
-                self._due.setdefault(driver, self._clock() + self._settings.wipe_delay_s)
+                self._due.setdefault(driver, self._clock.now() + self._settings.wipe_delay_s)
             self._changed.notify_all()
 
     def stop(self) -> None:
@@ -72,13 +71,13 @@ class SliceWiper:
             with self._changed:
                 if self._ended:
                     return
-                now = self._clock()
+                now = self._clock.now()
                 due = [driver for driver, at in self._due.items() if at <= now]
                 for driver in due:
                     del self._due[driver]
                 if not due:
                     left = min((at - now for at in self._due.values()), default=IDLE_S)
-                    self._changed.wait(min(left, IDLE_S))
+                    self._clock.wait(self._changed, min(left, IDLE_S))
             for driver in due:
                 self._fire(driver)
 
@@ -92,7 +91,7 @@ class SliceWiper:
             with self._changed:
                 pause = self._pause.get(driver, self._settings.wipe_retry_s)
                 self._pause[driver] = min(2 * pause, self._settings.wipe_retry_limit_s)
-                self._due.setdefault(driver, self._clock() + pause)
+                self._due.setdefault(driver, self._clock.now() + pause)
             return
         with self._changed:
             self._pause.pop(driver, None)

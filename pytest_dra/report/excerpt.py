@@ -14,9 +14,11 @@ from pytest_dra.timeline import DraCall
 from pytest_dra.timeline import EndpointProbe
 from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Event
+from pytest_dra.timeline import HealthReport
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import ProcessEvent
 from pytest_dra.timeline import RegistrationCall
+from pytest_dra.timeline import StreamEvent
 from pytest_dra.timeline import Timeline
 
 LAST_LINES = 12
@@ -79,6 +81,12 @@ def _told(event: Event) -> str:
     if isinstance(event, EndpointProbe):
         outcome = "connected" if event.connected else f"not connected: {event.error}"
         return f"endpoint {PurePath(event.endpoint).name} {outcome}"
+    if isinstance(event, HealthReport):
+        left_out = f", {event.left_out} devices left out" if event.left_out else ""
+        return f"health {json.dumps(event.devices, default=str)[:ANSWER_LIMIT]}{left_out}"
+    if isinstance(event, StreamEvent):
+        ended = f" -> {event.code} {event.details[:ANSWER_LIMIT]}" if event.code else ""
+        return f"health stream {event.service} {event.action}{ended}"
     if isinstance(event, ProcessEvent):
         ended = "" if event.exit_code is None else f", exit code {event.exit_code}"
         return f"process {event.component} {event.action}{ended} {event.detail}"

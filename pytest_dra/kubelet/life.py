@@ -1,0 +1,152 @@
+"""One run of a kubelet, from start to stop."""
+
+from __future__ import annotations
+
+import collections
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_dra.kubelet.clock import Clock
+from pytest_dra.kubelet.plugins import Plugin
+from pytest_dra.kubelet.plugins import PluginStore
+from pytest_dra.kubelet.registration import Attempt
+from pytest_dra.kubelet.registration import Next
+from pytest_dra.kubelet.registration import Registrar
+from pytest_dra.kubelet.settings import KubeletSettings
+from pytest_dra.kubelet.watcher import Identity
+from pytest_dra.kubelet.watcher import Schedule
+from pytest_dra.kubelet.watcher import dot_directories
+from pytest_dra.kubelet.watcher import scan
+from pytest_dra.kubelet.wiping import SliceWiper
+from pytest_dra.timeline import Timeline
+from pytest_dra.waiting import Deadline
+
+MAX_PARALLEL = 32
+"""Attempts that run at the same time. The kubelet has no limit; one thread each is ours."""
+
+
+class Life:
+    """Watcher, registrar, registered plugins and wiper; what they know ends with it."""
+
+    def __init__(
+        self,
+        *,
+        registry_dir: Path,
+        timeline: Timeline,
+        instance: str,
+        kubernetes: str,
+        wipe: Callable[[str | None], None],
+        settings: KubeletSettings,
+        attempts: collections.deque[Attempt],
+        clock: Clock,
+        on_registered: Callable[[Plugin], None],
+    ) -> None:
+        self._registry_dir = registry_dir
+        self._settings = settings
+        self._attempts = attempts
+        self._clock = clock
+        self._on_registered = on_registered
+        self._wiper = SliceWiper(
+            wipe=wipe, timeline=timeline, instance=instance, settings=settings, clock=clock
+        )
+        self.store = PluginStore(
+            timeline=timeline,
+            instance=instance,
+            settings=settings,
+            wiper=self._wiper,
+            kubernetes=kubernetes,
+            clock=clock,
+        )
+        self._registrar = Registrar(
+            store=self.store,
+            timeline=timeline,
+            instance=instance,
+            kubernetes=kubernetes,
+            settings=settings,
+            clock=clock,
+        )
+        self._dot_directories = dot_directories(registry_dir)
+        self._schedule = Schedule(settings)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self.ended = False
+        self._running: set[threading.Thread] = set()
+        self._watcher = threading.Thread(target=self._watch, name="kubelet-watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch; called once."""
+        self._wiper.start()
+        self._watcher.start()
+
+    def stop(self) -> None:
+        """Close everything; waits at most ``settings.stop_s`` for the threads."""
+        deadline = Deadline.after(self._settings.stop_s)
+        with self._changed:
+            self.ended = True
+            self._changed.notify_all()
+        self._wiper.stop()
+        self._registrar.close()
+        self.store.close()
+        self._watcher.join(deadline.left_s())
+        with self._lock:
+            running = list(self._running)
+        for thread in running:
+            if thread.is_alive():
+                thread.join(deadline.left_s())
+
+    def pause(self, span_s: float) -> bool:
+        """Let ``span_s`` pass; False as soon as this life has ended."""
+        end = self._clock.now() + span_s
+        with self._changed:
+            while not self.ended:
+                left = end - self._clock.now()
+                if left <= 0:
+                    return True
+                self._clock.wait(self._changed, left)
+        return False
+
+    def _watch(self) -> None:
+        going_on = not self.ended
+        while going_on:
+            self._look()
+            going_on = self.pause(self._settings.poll_s)
+
+    def _look(self) -> None:
+        found = scan(self._registry_dir, dot_directories=self._dot_directories)
+        with self._lock:
+            departed = self._schedule.departed(found)
+            gone = {plugin.socket for plugin in departed}
+            free = MAX_PARALLEL - len(self._running)
+            candidates = {path: of for path, of in found.items() if path not in gone}
+            due = self._schedule.due(candidates, now=self._clock.now(), limit=free)
+            started = [self._begin(path, found[path]) for path in due]
+            self._schedule.forget_old(found)
+        for plugin in departed:
+            self.store.remove(plugin)
+        for thread in started:
+            thread.start()
+
+    def _begin(self, path: Path, identity: Identity) -> threading.Thread:
+        number = self._schedule.begin(path, identity)
+        thread = threading.Thread(
+            target=self._attempt, args=(path, number), name="kubelet-attempt", daemon=True
+        )
+        self._running.add(thread)
+        return thread
+
+    def _attempt(self, path: Path, number: int) -> None:
+        outcome = Next.RETRY
+        plugin: Plugin | None = None
+        try:
+            attempt = self._registrar.attempt(path, number=number)
+            outcome = attempt.next
+            plugin = attempt.plugin if attempt.registered else None
+            if not self.ended:
+                self._attempts.append(attempt)
+        finally:
+            with self._lock:
+                self._schedule.end(path, outcome, plugin=plugin, now=self._clock.now())
+                self._running.discard(threading.current_thread())
+        if plugin is not None and not self.ended:
+            self._on_registered(plugin)
