@@ -167,5 +167,5 @@ def _aggregated_resource(kind: Kind) -> Json:
 def _storage_hash(kind: Kind) -> str:
     resource = kind.resource
     group = "" if kind.stored else resource.group
-    text = f"{group}/{resource.version}/{resource.kind}"
+    text = f"{group}/{kind.stored_version or resource.version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()

@@ -46,6 +46,7 @@ class Kind:
     ``type`` names its shape in the table, ``stored`` the shape that is kept (another one for a
     second view of the same objects, then ``view`` and ``unview`` convert). ``fields`` are the
     field labels of its selectors; ``deletes_to_object``: DELETE answers the object, not a Status.
+    ``stored_version`` is the version that discovery's storage hash is made of, if another one.
     """
 
     resource: Resource
@@ -62,6 +63,7 @@ class Kind:
     view: Callable[[Json], Json] | None = None
     unview: Callable[[Json], Json] | None = None
     head: bytes = b""
+    stored_version: str = ""
 
     @property
     def storage(self) -> str:
@@ -160,6 +162,7 @@ def _dra_kinds(version: KubernetesVersion) -> list[dict[str, Any]]:
             "fields": _PLACED,
             "subresources": ("status",),
             "deletes_to_object": False,
+            "stored_version": "v1beta2",
         },
         {
             "resource": resources.RESOURCE_CLAIMS,

@@ -60,7 +60,7 @@ def _validate_values(
         elif index and value < parsed[index - 1]:
             report.invalid(where, values[index], "values must be sorted in ascending order")
     if default not in parsed:
-        report.invalid(path, values, f"must contain the default {default}")
+        report.invalid(path, values, f"must hold the default {default}")
 
 
 def _validate_range(

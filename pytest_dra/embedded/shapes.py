@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable
 from collections.abc import Sequence
-from typing import Any
 from typing import Final
 from typing import Protocol
 
+from pytest_dra.embedded import columns
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.store import Snapshot
@@ -87,9 +85,6 @@ class Metadata:
         return answer, encode(answer)
 
 
-Cells = Callable[[Json], list[Any]]
-
-
 class Table:
     """Rows of cells for kubectl. ``include`` is None, Metadata or Object."""
 
@@ -100,7 +95,7 @@ class Table:
             )
         self._kind = kind
         self._include = include or "Metadata"
-        self._columns, self._cells = _columns(kind)
+        self._columns, self._cells = columns.definitions(kind.resource.kind)
         self._titled = False
 
     def _row(self, snapshot: Snapshot) -> Json:
@@ -149,67 +144,3 @@ def shape(kind: Kind, name: str, include: str) -> Shape:
     if name == "PartialObjectMetadata":
         return Metadata(kind)
     return Plain(kind)
-
-
-_AGE_STEPS: Final = ((86400 * 2, 86400, "d"), (7200, 3600, "h"), (120, 60, "m"), (0, 1, "s"))
-"""From which age on a unit is used: 119s, 2m, 119m, 2h, 47h, 2d."""
-
-
-def age(obj: Json) -> str:
-    """The Age cell: a text such as ``5m``."""
-    made = datetime.datetime.fromisoformat(
-        obj["metadata"]["creationTimestamp"].replace("Z", "+00:00")
-    )
-    seconds = max(0, int((datetime.datetime.now(datetime.timezone.utc) - made).total_seconds()))
-    for least, unit, letter in _AGE_STEPS:
-        if seconds >= least:
-            return f"{seconds // unit}{letter}"
-    return "0s"
-
-
-def _claim_state(obj: Json) -> str:
-    states = ["deleted"] if "deletionTimestamp" in obj["metadata"] else []
-    status = obj["status"]
-    if status.get("allocation") is not None:
-        states.append("allocated")
-        if status.get("reservedFor"):
-            states.append("reserved")
-    else:
-        states.append("pending")
-    return ",".join(states)
-
-
-def _columns(kind: Kind) -> tuple[list[Json], Cells]:
-    titles, cells = _SPECIAL.get(kind.resource.kind, (("Name", "Age"), _name_and_age))
-    return [
-        {
-            "name": title,
-            "type": "string",
-            "format": "name" if title == "Name" else "",
-            "description": f"{title} of the {kind.resource.kind}",
-            "priority": 0,
-        }
-        for title in titles
-    ], cells
-
-
-def _name_and_age(obj: Json) -> list[Any]:
-    return [obj["metadata"]["name"], age(obj)]
-
-
-_SPECIAL: Final[dict[str, tuple[tuple[str, ...], Cells]]] = {
-    "ResourceSlice": (
-        ("Name", "Node", "Driver", "Pool", "Age"),
-        lambda obj: [
-            obj["metadata"]["name"],
-            obj["spec"].get("nodeName", ""),
-            obj["spec"]["driver"],
-            obj["spec"]["pool"]["name"],
-            age(obj),
-        ],
-    ),
-    "ResourceClaim": (
-        ("Name", "State", "Age"),
-        lambda obj: [obj["metadata"]["name"], _claim_state(obj), age(obj)],
-    ),
-}

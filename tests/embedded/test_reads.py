@@ -149,3 +149,35 @@ def test_discovery_in_both_forms(client: Client) -> None:
     assert answer.json["kind"] == "APIGroupDiscoveryList"
     assert client.get("/apis").json["kind"] == "APIGroupList"
     assert client.get("/api").json["versions"] == ["v1"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "cells"),
+    [
+        ("/api/v1/nodes", {}, ["x", "Unknown", "<none>"]),
+        (
+            "/api/v1/namespaces/default/pods",
+            {"spec": {"containers": [{"name": "c", "image": "i"}]}},
+            ["x", "0/1", "Pending", "0"],
+        ),
+        (
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+            {"spec": {"holderIdentity": "me"}},
+            ["x", "me"],
+        ),
+        (
+            "/apis/resource.k8s.io/v1/devicetaintrules",
+            {"spec": {"taint": {"key": "k", "effect": "NoExecute"}}},
+            ["x", "k", "", "NoExecute"],
+        ),
+        (CLAIMS, {}, ["x", "pending"]),
+        ("/api/v1/namespaces/default/configmaps", {}, ["x"]),
+    ],
+)
+def test_the_cells_of_each_kind(
+    client: Client, path: str, body: dict[str, Any], cells: list[str]
+) -> None:
+    assert client.post(path, {"metadata": {"name": "x"}, **body}).code == 201
+    accept = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    (row,) = client.send("GET", path, headers=accept).json["rows"]
+    assert row["cells"][: len(cells)] == cells
