@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import closing
 
 from pytest_dra.bench import Instance
 from pytest_dra.options import resolve
@@ -43,7 +42,7 @@ def main() -> int:
     """Start, measure, stop."""
     settings = resolve(flag={"dra_driver": "fake"}.get, ini=lambda _: None, environ={})
     _, plan = plan_of(settings)
-    with closing(Session(plan)) as session:
+    with Session(plan) as session:
         sys.stdout.write(json.dumps(times_of(session.bench.instance)) + "\n")
     return 0
 
