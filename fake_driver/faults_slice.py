@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import re
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +22,7 @@ from pytest_dra.fake_driver.slices import PoolSlices
 from pytest_dra.fake_driver.slices import Slices
 
 EXTRA: Final = "-extra"
-"""Ending of the extra pool's name. It begins with the node's, so that nodes do not share it."""
+"""Ending of the extra pool's name, which begins with the node's: nodes do not share pools."""
 
 EXTRA_DEVICES: Final = 2
 
@@ -37,11 +38,15 @@ class ExtraInventories(Inventories):
         count = max(EXTRA_DEVICES, self.slices)
         made = tuple({**copy.deepcopy(model), "name": f"extra-{n}"} for n in range(count))
         pool = Pool(
-            name=f"{self.options.node_name}{EXTRA}",
+            name=f"{self.place()}{EXTRA}",
             devices=made,
             devices_per_slice=count // self.slices,
         )
         return Inventory((*inventory.pools, pool))
+
+    def place(self) -> str:
+        """What the extra pool is named after."""
+        return self.options.node_name
 
 
 class ExtraSlices(Slices):
@@ -99,10 +104,26 @@ class TwoWays(ExtraSlices):
         return {**spec, "allNodes": True}
 
 
-@in_extra_pool("SLICE-003", "publish an extra pool under hostname() instead of the given node name")
+def hostname() -> str:
+    """The host's name as far as it can be a node's name."""
+    return re.sub(r"[^a-z0-9.-]", "-", socket.gethostname().lower())
+
+
+_HOSTNAME = "publish an extra pool under hostname() instead of the given node name"
+
+
+@fault("SLICE-003", _HOSTNAME)
+class HostInventories(ExtraInventories):
+    """The pool is the host's, too: instances for several nodes on one host agree about it."""
+
+    def place(self) -> str:
+        return hostname()
+
+
+@fault("SLICE-003", _HOSTNAME)
 class OtherNode(ExtraSlices):
     def spoil(self, spec: dict[str, Any]) -> dict[str, Any]:
-        return {**spec, "nodeName": socket.gethostname().lower()}
+        return {**spec, "nodeName": hostname()}
 
 
 @in_extra_pool(

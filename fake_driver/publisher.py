@@ -229,11 +229,16 @@ class Publisher:
     def is_right(self, item: dict[str, Any], spec: dict[str, Any]) -> bool:
         """True if a published slice says what ``spec`` wants, or what the server made of it."""
         owners = item["metadata"].get("ownerReferences") or []
-        if self.owner is not None and self.owner not in owners:
+        if any(owner not in owners for owner in self.owners(spec)):
             return False
         sent, stored = self.echoes.get(item["metadata"]["name"], ({}, {}))
         wanted = stored if sent == spec else spec
         return not dropped(wanted, item["spec"]) and not dropped(item["spec"], wanted)
+
+    def owners(self, spec: dict[str, Any]) -> list[dict[str, Any]]:
+        """Who a slice goes with: the Node that it is for."""
+        mine = spec.get("nodeName") == self.options.node_name
+        return [self.owner] if self.owner is not None and mine else []
 
     def body(self, spec: dict[str, Any], generation: int) -> dict[str, Any]:
         """The spec as it is sent."""
@@ -242,9 +247,7 @@ class Publisher:
     def create(self, index: int, spec: dict[str, Any], generation: int) -> None:
         """Create slice ``index`` of a pool."""
         base = f"{index:05x}-{spec['driver']}-{self.options.node_name}-"[:NAME_BASE_MAX]
-        metadata: dict[str, Any] = {"generateName": base}
-        if self.owner is not None:
-            metadata["ownerReferences"] = [self.owner]
+        metadata = {"generateName": base, "ownerReferences": self.owners(spec)}
         self.written(
             spec,
             self.api.request("POST", SLICES, body=_slice(metadata, self.body(spec, generation))),
@@ -253,8 +256,7 @@ class Publisher:
     def update(self, item: dict[str, Any], spec: dict[str, Any], generation: int) -> None:
         """Put a published slice right."""
         metadata = {k: v for k, v in item["metadata"].items() if k != "managedFields"}
-        if self.owner is not None:
-            metadata["ownerReferences"] = [self.owner]
+        metadata["ownerReferences"] = self.owners(spec) or metadata.get("ownerReferences", [])
         path = f"{SLICES}/{metadata['name']}"
         body = _slice(metadata, self.body(spec, generation))
         try:
