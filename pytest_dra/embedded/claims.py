@@ -6,6 +6,7 @@ from typing import ClassVar
 from typing import Final
 
 from pytest_dra.embedded import metadata
+from pytest_dra.embedded import typed
 from pytest_dra.embedded.claimspec import ClaimRules
 from pytest_dra.embedded.claimspec import default_spec
 from pytest_dra.embedded.claimstatus import StatusRules
@@ -36,15 +37,14 @@ class ResourceClaims(Strategy):
                 toleration.setdefault("operator", "Equal")
 
     def drop_gated(self, new: Json, old: Json | None, ctx: Context) -> None:
-        """Fields of features that are off."""
-        if ctx.subresource:
-            drop_status_fields(new["status"], old["status"] if old else None, ctx.version)
-        else:
+        """Fields of features that are off; those of the status have gone before."""
+        if not ctx.subresource:
             drop_claim_fields(new["spec"], old["spec"] if old else None, ctx.version)
 
     def prepare_status(self, new: Json, old: Json, ctx: Context) -> None:
         """Device statuses go with the allocation of their device, in the same write."""
         super().prepare_status(new, old, ctx)
+        drop_status_fields(new["status"], old["status"], ctx.version)
         status, before = new["status"], old["status"]
         gone = allocated(before) - allocated(status)
         if gone and status.get("devices"):
@@ -61,7 +61,7 @@ class ResourceClaims(Strategy):
 
     def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
         """Nothing in the spec may change."""
-        if new["spec"] != old["spec"]:
+        if typed.prune(self.kind, new)["spec"] != old["spec"]:
             report.invalid("spec", "", "field is immutable")
 
     def validate_status(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
@@ -116,5 +116,5 @@ class ResourceClaimTemplates(Strategy):
 
     def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
         """Nothing in the spec may change."""
-        if new["spec"] != old["spec"]:
+        if typed.prune(self.kind, new)["spec"] != old["spec"]:
             report.invalid("spec", "", "field is immutable")

@@ -136,20 +136,21 @@ def _in_results(*names: str) -> Users:
     return find
 
 
-def _binding_results(status: Json) -> Iterable[tuple[Json, str]]:
-    names = ("bindingConditions", "bindingFailureConditions")
+def _shares(status: Json) -> Iterable[tuple[Json, str]]:
     return [
-        *_in_results(*names)(status),
-        *_fields(status.get("allocation") or {}, "allocationTimestamp"),
+        *_in_results("shareID", "consumedCapacity")(status),
+        *[place for entry in status.get("devices") or [] for place in _fields(entry, "shareID")],
     ]
 
 
 _STATUS: Final[tuple[tuple[str, Users], ...]] = (
     ("DRAAdminAccess", _in_results("adminAccess")),
     ("DRAResourceClaimDeviceStatus", lambda status: _fields(status, "devices")),
-    ("DRADeviceTaints", _in_results("tolerations")),
-    ("DRADeviceBindingConditions", _binding_results),
-    ("DRAConsumableCapacity", _in_results("shareID", "consumedCapacity")),
+    (
+        "DRADeviceBindingConditions",
+        _in_results("bindingConditions", "bindingFailureConditions"),
+    ),
+    ("DRAConsumableCapacity", _shares),
     ("DRAOptionalNodeOperations", _in_results("skipNodeOperations")),
 )
 

@@ -257,7 +257,9 @@ def replace(
         strategy.prepare_update(obj, before, ctx)
     meta = obj["metadata"] = dict(obj["metadata"])
     metadata.keep_old(meta, before["metadata"])
-    if strategy.generation and not ctx.subresource and strategy.spec_changed(obj, before):
+    counts = strategy.generation and not ctx.subresource
+    # an empty list is no change from none
+    if counts and strategy.spec_changed(draft.final(kind.storage), before):
         meta["generation"] = before["metadata"].get("generation", 0) + 1
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)

@@ -189,6 +189,15 @@ def test_the_spec_of_a_claim_never_changes(client: Client) -> None:
     assert client.put(f"{CLAIMS}/c", changed).causes == {("spec", "Invalid")}
 
 
+def test_an_empty_list_is_no_change_from_none(client: Client) -> None:
+    body = claim(spec={"devices": {"requests": []}})
+    made = client.post(CLAIMS, body).json
+    assert made["spec"] == {"devices": {"requests": None}}
+    assert client.put(f"{CLAIMS}/c", body).json == made
+    client.post(SLICES, slice_())
+    assert client.put(f"{SLICES}/s", slice_(devices=[])).json["metadata"]["generation"] == 1
+
+
 def _status(**status: Any) -> Json:
     return claim(status={"allocation": allocation(), **status})
 
