@@ -1,0 +1,88 @@
+"""Runs of pytest with the plugin, in a folder of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import pytest_dra.runner
+import pytest_dra.session  # noqa: F401
+from pytest_dra.options import OPTIONS
+from tests.plugin.scripted import VARIABLE
+
+ROOT = Path(__file__).parents[2]
+
+RUN_LIMIT_S = 120.0
+"""Longest run of pytest in a process of its own."""
+
+QUICK = ("-p", "no:unraisableexception")
+"""That plugin of pytest collects garbage five times at the end, a second in a process like this."""
+
+
+class Runs:
+    """Starts pytest in ``folder`` and reads what it leaves there."""
+
+    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pytester = pytester
+        self.folder = pytester.path
+        self._monkeypatch = monkeypatch
+
+    def script(self, **states: str) -> None:
+        """States of the cases by id, ``_`` for ``-``; ``rest`` for all others."""
+        named = {key.replace("_", "-"): state for key, state in states.items() if key != "rest"}
+        self._monkeypatch.setenv(VARIABLE, json.dumps({**named, "*": states.get("rest", "passed")}))
+
+    def environment(self, **values: str) -> None:
+        """Set variables of the environment."""
+        for name, value in values.items():
+            self._monkeypatch.setenv(name, value)
+
+    def inside(self, *arguments: str) -> pytest.RunResult:
+        """In this process, with scripted cases."""
+        return self.pytester.runpytest_inprocess(*QUICK, "-p", "tests.plugin.scripted", *arguments)
+
+    def judge(self, *arguments: str) -> pytest.RunResult:
+        """The fake driver with scripted cases, in this process."""
+        return self.inside("--dra-driver=fake", *arguments)
+
+    def apart(self, *arguments: str) -> pytest.RunResult:
+        """In a process of its own, with scripted cases."""
+        return self.really("-p", "tests.plugin.scripted", *arguments)
+
+    def really(self, *arguments: str) -> pytest.RunResult:
+        """In a process of its own, with a real driver."""
+        return self.pytester.runpytest_subprocess(*arguments, timeout=RUN_LIMIT_S)
+
+    def report(self, directory: str = "dra-results") -> dict[str, Any]:
+        """The written ``report.yaml``."""
+        text = (self.folder / directory / "report.yaml").read_text("utf-8")
+        found: dict[str, Any] = yaml.safe_load(text)
+        return found
+
+    def cases(self, directory: str = "dra-results") -> dict[str, dict[str, Any]]:
+        """The report's cases by id."""
+        return {each["id"]: each for each in self.report(directory)["cases"]}
+
+    def states(self, directory: str = "dra-results") -> dict[str, str]:
+        """State of each case by id."""
+        return {id: each["state"] for id, each in self.cases(directory).items()}
+
+
+@pytest.fixture
+def runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """An empty folder, and pytest to run in it; no option is set from outside."""
+    for option in OPTIONS:
+        monkeypatch.delenv(option.variable, raising=False)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.syspath_prepend(str(ROOT))
+    return Runs(pytester, monkeypatch)
+
+
+def text_of(result: pytest.RunResult) -> str:
+    """Everything that a run has written."""
+    return f"{result.stdout.str()}\n{result.stderr.str()}"
