@@ -6,6 +6,7 @@ from pytest_dra.launch.directories import NodeDirectories
 from pytest_dra.launch.driver import Driver
 from pytest_dra.launch.driver import EarlyExit
 from pytest_dra.launch.error import LaunchError
+from pytest_dra.launch.jail import Jail
 from pytest_dra.launch.process import Keeper
 from pytest_dra.launch.process import Process
 
@@ -13,6 +14,7 @@ __all__ = [
     "Component",
     "Driver",
     "EarlyExit",
+    "Jail",
     "Keeper",
     "LaunchError",
     "NodeDirectories",

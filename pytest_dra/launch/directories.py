@@ -31,7 +31,8 @@ class NodeDirectories:
     """Everything of a node that lies on disk, below one private directory.
 
     Layout, short because of the socket paths: ``reg`` (registration sockets), ``plug`` (one
-    directory for each driver), ``cdi``, ``logs`` and the file ``kubeconfig``.
+    directory for each driver), ``cdi``, ``etc-cdi`` (CDI specs that survive a reboot), ``logs`` and
+    the file ``kubeconfig``.
     """
 
     def __init__(self, root: Path) -> None:
@@ -39,6 +40,7 @@ class NodeDirectories:
         self.registry_dir = root / "reg"
         self.plugins_dir = root / "plug"
         self.cdi_dir = root / "cdi"
+        self.static_cdi_dir = root / "etc-cdi"
         self.logs = root / "logs"
         self.kubeconfig = root / "kubeconfig"
 
@@ -55,7 +57,7 @@ class NodeDirectories:
         """
         bases = [base] if base is not None else [Path(tempfile.gettempdir()), FALLBACK_BASE]
         made = cls(_make_root(keeper, bases))
-        for directory in (made.registry_dir, made.plugins_dir, made.cdi_dir, made.logs):
+        for directory in (*made._of_drivers, made.logs):
             directory.mkdir(mode=0o755)
         return made
 
@@ -97,8 +99,12 @@ class NodeDirectories:
 
     def wipe(self) -> None:
         """Remove what lies in the registry, plugins and CDI directories; links are not followed."""
-        for directory in (self.registry_dir, self.plugins_dir, self.cdi_dir):
+        for directory in self._of_drivers:
             _empty(directory)
+
+    @property
+    def _of_drivers(self) -> tuple[Path, ...]:
+        return (self.registry_dir, self.plugins_dir, self.cdi_dir, self.static_cdi_dir)
 
 
 def _make_root(keeper: Keeper, bases: Sequence[Path]) -> Path:

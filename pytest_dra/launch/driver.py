@@ -14,6 +14,7 @@ from pytest_dra.launch.component import environment
 from pytest_dra.launch.component import find_program
 from pytest_dra.launch.directories import NodeDirectories
 from pytest_dra.launch.error import LaunchError
+from pytest_dra.launch.jail import Jail
 from pytest_dra.launch.process import LOG_BYTES
 from pytest_dra.launch.process import TAIL_BYTES
 from pytest_dra.launch.process import Keeper
@@ -53,6 +54,8 @@ class Driver:
         driver_name: for ``{driver_dir}``; the instance's name stands in while it is unknown.
         pod_uid: for ``{pod_uid}`` and POD_UID; a fresh one if empty. It stays across restarts.
         cwd: where relative commands are looked for and run; the current directory if None.
+        jail: where the components run; in the host's file systems if None. Placeholders are paths
+            outside, which exist inside as well.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Driver:
         driver_name: str = "",
         pod_uid: str = "",
         cwd: Path | None = None,
+        jail: Jail | None = None,
         log_bytes: int = LOG_BYTES,
     ) -> None:
         self.components = tuple(components)
@@ -76,6 +80,7 @@ class Driver:
         self._keeper = keeper
         self._timeline = timeline
         self._cwd = cwd or Path.cwd()
+        self._jail = jail
         self._log_bytes = log_bytes
         self._values = {
             "kubeconfig": str(directories.kubeconfig),
@@ -190,7 +195,7 @@ class Driver:
     def _spawn(self, ready: _Ready) -> None:
         name = ready.component.name
         process = self._keeper.spawn(
-            ready.argv,
+            self._jail.command(ready.argv) if self._jail is not None else ready.argv,
             env=ready.env,
             cwd=self._cwd,
             log=self._directories.log(self.instance, name),
