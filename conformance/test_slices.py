@@ -26,7 +26,7 @@ YOUNG_S = 60.0
 def test_slice_001_published(dra_bench: Bench) -> None:
     """the driver publishes its devices"""
     instance = dra_bench.instance
-    published = instance.wait_published()
+    published = dra_bench.wait_published()
     if dra_bench.profile.launch.hardware is Hardware.NONE:
         if not published:
             raise NotApplicable("launch.hardware is none and no slice is published")

@@ -23,9 +23,11 @@ from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.instance import Preparation
+from pytest_dra.bench.offer import Offer
 from pytest_dra.bench.registration import Registration
 from pytest_dra.bench.residue import Tree
 from pytest_dra.checks import cdi_specs
+from pytest_dra.checks.prepare import UNPREPARE
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.launch import Component
 from pytest_dra.launch import Keeper
@@ -35,7 +37,6 @@ from pytest_dra.profile import DriverProfile
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
-from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
@@ -47,11 +48,11 @@ CLEANUP_S = 5.0
 RANDOM_BYTES = 3
 """Random part of node and namespace names: apart from those of another run on one cluster."""
 
-EVERY = 100_000
-"""More devices than a node has."""
-
 MUTE = "REG-002"
 """The case that says that GetInfo answers at all."""
+
+NO_RELEASE = "UNP-001"
+"""The case that says that Unprepare answers at all."""
 
 MADE_FOR_CASES = "pytest-dra.example.com"
 """Name of the DeviceClass that the suite's claims name."""
@@ -85,11 +86,9 @@ class Bench:
         self._dirty = ""
         self._lent = False
         self._registration: Registration | Violation | None = None
+        self._offer = Offer(lambda: self.instance)
         self._mute = False
         self._unstartable: LaunchError | None = None
-        self._devices: list[Device] | None = None
-        self._counted = False
-        self._published: list[Json] | None = None
         self._cycle: PlainCycle | None = None
         suffix = secrets.token_hex(RANDOM_BYTES)
         self.claims = Claims(
@@ -168,12 +167,11 @@ class Bench:
 
     def published(self) -> list[Json]:
         """The driver's slices once publishing has settled, as they were before any disturbance."""
-        if self._published is None:
-            instance = self.instance
-            instance.wait_published()
-            instance.settle()
-            self._published = instance.slices()
-        return self._published
+        return self._offer.published()
+
+    def wait_published(self) -> list[Json]:
+        """Wait until something is published; a driver that never did is waited for only once."""
+        return self._offer.wait()
 
     def devices(self, count: int, *, at_most: int | None = None) -> list[Device]:
         """``count`` free devices or more (``at_most``), plain ones first, by name.
@@ -181,19 +179,7 @@ class Bench:
         Raises:
             UnsupportedEnvironment: the driver has fewer.
         """
-        if self._devices is None:
-            self.instance.wait_published()
-            self._devices = self.instance.devices()
-        if len(self._devices) < count and not self._counted:
-            self._counted = True
-            self.instance.settle()
-            self._devices = self.instance.devices()
-        if len(self._devices) < count:
-            raise UnsupportedEnvironment(
-                f"needs {count} free devices, the driver publishes {len(self._devices)}",
-                way_out="let the driver publish more (launch.components, simulated hardware)",
-            )
-        return self._devices[: at_most or count]
+        return self._offer.devices(count)[: at_most or count]
 
     def one_of_each_kind(self) -> list[Device]:
         """One free device per value of the profile's ``driver.kind_attribute``."""
@@ -205,9 +191,7 @@ class Bench:
 
     def every_device(self) -> list[Device]:
         """All devices that can be given away whole."""
-        every = self.devices(1, at_most=EVERY)
-        plain = [device for device in every if device.plain]
-        return plain or every[:1]
+        return self._offer.whole_devices()
 
     # claims
 
@@ -337,8 +321,7 @@ class Bench:
         if self._dirty:
             self._renew()
         if works:
-            self.instance.plugin()
-            self.plain_cycle()
+            self._must_work(case)
         self.timeline.add(Mark(text=f"case {case.id} begins"))
         try:
             yield
@@ -366,6 +349,14 @@ class Bench:
             yield
         finally:
             self._take_back(unprepare=True)
+
+    def _must_work(self, case: Case) -> None:
+        instance = self.instance
+        instance.plugin()
+        if not instance.is_silent(UNPREPARE):
+            self.plain_cycle()
+        if instance.is_silent(UNPREPARE) and case.id != NO_RELEASE:
+            raise Blocked(NO_RELEASE)
 
     def spoiled(self, why: str) -> None:
         """The case leaves a state that no other case should meet: begin again afterwards."""
@@ -402,7 +393,5 @@ class Bench:
         self._cycle = None
         if self._primary is not None:
             with self.timeline.disturbance("new driver process"):
-                published = self._primary.has_published
                 self._primary.renew()
-            if published:
-                self._primary.wait_published()
+            self.wait_published()

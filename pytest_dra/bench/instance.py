@@ -47,7 +47,7 @@ STOP_S = 10.0
 """A driver that has not ended this long after SIGTERM is killed (a pod has 30 s by default)."""
 
 PATCH = "patch"
-IMPATIENT_S = 1.0
+IMPATIENT_S = 5.0
 """Deadline of further calls of a method that was once not answered in the kubelet's 45 s: a driver
 that never answers is found out once, and not again by each case."""
 
@@ -305,10 +305,7 @@ class Instance:
 
     def prepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
         """One NodePrepareResources call; the CDI directories are read the moment it is answered."""
-        refs = [claim.ref for claim in claims]
-        limit_s = self._limit_s(PREPARE, timeout_s)
-        reply = self.kubelet.prepare(self.driver_name or "", refs, timeout_s=limit_s)
-        self._note_silence(PREPARE, reply)
+        reply = self._call(PREPARE, claims, timeout_s)
         registry = self.cdi()
         disturbed = self.timeline.all(since=reply.serial)[0].disturbed
         self.preparations.append(Preparation(tuple(claims), reply, registry, disturbed))
@@ -316,19 +313,26 @@ class Instance:
 
     def unprepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
         """One NodeUnprepareResources call."""
-        refs = [claim.ref for claim in claims]
-        limit_s = self._limit_s(UNPREPARE, timeout_s)
-        reply = self.kubelet.unprepare(self.driver_name or "", refs, timeout_s=limit_s)
-        self._note_silence(UNPREPARE, reply)
-        return reply
+        return self._call(UNPREPARE, claims, timeout_s)
 
-    def _limit_s(self, method: str, timeout_s: float | None) -> float | None:
-        """What a call is granted; None for the kubelet's own deadline."""
-        return IMPATIENT_S if method in self._silent else timeout_s
+    def is_silent(self, method: str) -> bool:
+        """True if a call of Prepare or Unprepare was not answered in the kubelet's own deadline."""
+        return method in self._silent
 
-    def _note_silence(self, method: str, reply: NodeReply) -> None:
-        if reply.code == "DEADLINE_EXCEEDED" and reply.duration_s >= self.kubelet.settings.call_s:
+    def _call(self, method: str, claims: Sequence[Claim], timeout_s: float | None) -> NodeReply:
+        refs, name = [claim.ref for claim in claims], self.driver_name or ""
+        call = self.kubelet.prepare if method == PREPARE else self.kubelet.unprepare
+        limit_s = IMPATIENT_S if self.is_silent(method) else timeout_s
+        reply = call(name, refs, timeout_s=limit_s)
+        if reply.code != "DEADLINE_EXCEEDED":
+            return reply
+        if self.is_silent(method):
+            kubelets = self.kubelet.settings.call_s
+            details = f"{reply.details} (an earlier {method} was not answered in {kubelets:g} s)"
+            return dataclasses.replace(reply, details=details)
+        if reply.duration_s >= self.kubelet.settings.call_s:
             self._silent.add(method)
+        return reply
 
     def cdi(self) -> cdi.Registry:
         """The CDI directories as they are now."""

@@ -1,0 +1,67 @@
+"""What the driver under test offers: its slices and devices, found once per run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_dra.bench.devices import Device
+from pytest_dra.bench.instance import Instance
+from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
+
+
+class Offer:
+    """Asks the driver as late as possible, and waits for one that publishes nothing only once.
+
+    Args:
+        instance: gives the driver under test, and starts it at the first call.
+    """
+
+    def __init__(self, instance: Callable[[], Instance]) -> None:
+        self._instance = instance
+        self._published: list[Json] | None = None
+        self._devices: list[Device] | None = None
+        self._counted = False
+        self._barren = False
+
+    def wait(self) -> list[Json]:
+        """Wait until something is published; returns the slices as they are then."""
+        instance = self._instance()
+        if self._barren:
+            return instance.slices()
+        found = instance.wait_published()
+        self._barren = not instance.has_published
+        return found
+
+    def published(self) -> list[Json]:
+        """The slices once publishing has settled, as they were at the first call."""
+        if self._published is None:
+            self.wait()
+            self._instance().settle()
+            self._published = self._instance().slices()
+        return self._published
+
+    def devices(self, count: int) -> list[Device]:
+        """Every free device, plain ones first, by name.
+
+        Raises:
+            UnsupportedEnvironment: fewer than ``count``, also once publishing has settled.
+        """
+        if self._devices is None:
+            self.wait()
+            self._devices = self._instance().devices()
+        if len(self._devices) < count and not self._counted:
+            self._counted = True
+            self._instance().settle()
+            self._devices = self._instance().devices()
+        if len(self._devices) < count:
+            raise UnsupportedEnvironment(
+                f"needs {count} free devices, the driver publishes {len(self._devices)}",
+                way_out="let the driver publish more (launch.components, simulated hardware)",
+            )
+        return self._devices
+
+    def whole_devices(self) -> list[Device]:
+        """All devices that can be given away whole; the first one if there is none."""
+        every = self.devices(1)
+        return [device for device in every if device.plain] or every[:1]
