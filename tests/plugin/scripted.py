@@ -10,6 +10,8 @@ import json
 import os
 from typing import Any
 
+import pytest
+
 from pytest_dra.cases import Declared
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
@@ -40,10 +42,6 @@ def _run(_: Session, what: Declared, serial: int) -> tuple[CaseResult, BaseExcep
 
 def pytest_load_initial_conftests(early_config: Any) -> None:
     """Put the script in the place of the bench for the time of this run."""
-    original = Session._run
-    Session._run = _run  # type: ignore[method-assign]
-
-    def restore() -> None:
-        Session._run = original  # type: ignore[method-assign]
-
-    early_config.add_cleanup(restore)
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Session, "_run", _run)
+    early_config.add_cleanup(patch.undo)

@@ -58,7 +58,7 @@ def settings(where: str, suite: str) -> Settings:
     ],
 )
 def test_what_is_collected(
-    where: str, suite: str, given: bool, paths: list[str], asked: bool
+    where: str, suite: str, *, given: bool, paths: list[str], asked: bool
 ) -> None:
     found = collection_of(settings(where, suite), [OWN], given=given)
     assert (list(found.paths), found.asked) == (paths, asked)

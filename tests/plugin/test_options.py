@@ -1,0 +1,179 @@
+"""Options: flag over environment over ini file over profile over default; the header says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_dra.options import OPTIONS
+from pytest_dra.options import OptionError
+from pytest_dra.options import Settings
+from pytest_dra.options import check_later_features
+from pytest_dra.options import check_platform
+from pytest_dra.options import resolve
+from tests.plugin.conftest import Runs
+
+PROFILE = """
+apiVersion: pytest-dra.dev/v1alpha1
+kind: DriverProfile
+driver: {name: profile.example.com}
+launch:
+  components: [{name: plugin, command: ["true"], registers: true}]
+"""
+
+
+def settings(
+    *,
+    flags: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    ini: Mapping[str, object] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    return resolve(
+        flag=(flags or {}).get, ini=(ini or {}).get, environ=environ or {}, ini_directory=folder
+    )
+
+
+VALUES = {
+    "dra_kubernetes": ("1.34", "1.35", "1.36"),
+    "dra_suite": ("only", "with", "off"),
+    "dra_logs": ("never", "always", "on-failure"),
+    "dra_require": ("partial", "conformant", "partial"),
+}
+"""Legal values of options with choices: for flag, environment, ini."""
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.dest)
+def test_each_source_wins_over_those_below_it(option: object) -> None:
+    assert isinstance(option, type(OPTIONS[0]))
+    name = option.dest
+    boolean = ("true", "false", "true")
+    flag, environment, ini = boolean if option.flag else VALUES.get(name, ("f", "e", "i"))
+    flags, environ, inis = {name: flag}, {option.variable: environment}, {name: ini}
+    found = [
+        settings(flags=flags, environ=environ, ini=inis),
+        settings(environ=environ, ini=inis),
+        settings(ini=inis),
+        settings(),
+    ]
+    assert [(each[name], each.origin(name)) for each in found] == [
+        (flag, "command line"),
+        (environment, f"environment {option.variable}"),
+        (ini, "ini"),
+        (option.default, "default"),
+    ]
+
+
+def test_a_profile_stands_above_the_default_and_below_everything_else() -> None:
+    values = {"dra_driver_name": "profile.example.com"}
+    assert settings().with_profile(values).origin("dra_driver_name") == "profile"
+    given = settings(ini={"dra_driver_name": "ini.example.com"}).with_profile(values)
+    assert given["dra_driver_name"] == "ini.example.com"
+
+
+def test_an_empty_variable_is_no_value_and_an_empty_flag_is_the_default() -> None:
+    environ = {"PYTEST_DRA_OUTPUT": "", "PYTEST_DRA_DRIVER": "fake"}
+    found = settings(flags={"dra_driver": ""}, environ=environ, ini={"dra_output": "ini"})
+    assert found["dra_output"] == "ini"
+    assert (found["dra_driver"], found.origin("dra_driver")) == ("", "command line")
+
+
+def test_relative_paths_of_the_ini_file_start_beside_it() -> None:
+    ini = {"dra_output": "out", "dra_profile": "/absolute/x.yaml"}
+    found = settings(ini=ini, folder=Path("/project"))
+    assert found["dra_output"] == "/project/out"
+    assert found["dra_profile"] == "/absolute/x.yaml"
+
+
+@pytest.mark.parametrize("word", ["1", "true", "YES", "on", "0", "False", "no", "off"])
+def test_switches_take_the_usual_words(word: str) -> None:
+    found = settings(environ={"PYTEST_DRA_STRICT": word})
+    assert found.strict is (word.lower() in ("1", "true", "yes", "on"))
+
+
+@pytest.mark.parametrize(
+    ("sources", "text"),
+    [
+        (
+            {"environ": {"PYTEST_DRA_STRICT": "perhaps"}},
+            "PYTEST_DRA_STRICT: got 'perhaps', want true or false",
+        ),
+        (
+            {"ini": {"dra_suite": "all"}},
+            "dra_suite (ini): got 'all', want one of auto, only, with, off",
+        ),
+        (
+            {"flags": {"dra_require": "some"}},
+            "--dra-require: got 'some', want one of conformant, partial",
+        ),
+        (
+            {"flags": {"dra_logs": "now"}},
+            "--dra-logs: got 'now', want one of never, on-failure, always",
+        ),
+        (
+            {"environ": {"PYTEST_DRA_KUBERNETES": "1.33"}},
+            "PYTEST_DRA_KUBERNETES: got '1.33', want one of 1.34, 1.35, 1.36, 1.37",
+        ),
+    ],
+)
+def test_a_value_that_is_no_choice_is_refused_as_it_was_spelled(
+    sources: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(OptionError) as caught:
+        settings(**sources)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_elsewhere_than_on_linux_one_sentence_says_so(platform: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        check_platform(platform)
+    assert str(caught.value) == (
+        f"--dra-driver: pytest-dra judges drivers on Linux only (this is {platform}): "
+        "run it in a Linux container or virtual machine"
+    )
+
+
+def test_linux_and_an_embedded_cluster_are_fine() -> None:
+    check_platform("linux")
+    check_later_features(settings(flags={"dra_driver": "fake --fault=REG-001"}))
+
+
+def test_the_header_names_the_origin_of_each_value(runs: Runs) -> None:
+    (runs.folder / "p.yaml").write_text(PROFILE)
+    (runs.folder / "inner").mkdir()
+    runs.pytester.makeini("[pytest]\ndra_profile = p.yaml\ndra_output = out\n")
+    runs.environment(PYTEST_DRA_KUBERNETES="1.35", PYTEST_DRA_STRICT="yes")
+    done = runs.judge("--dra-require=partial", "--dra-case=prep-001", "-c", "tox.ini")
+    header = next(line for line in done.outlines if line.startswith("dra: driver-name"))
+    assert header.split(": ", 1)[1].split(", ") == [
+        "driver-name=profile.example.com (profile)",
+        f"profile={runs.folder}/p.yaml (ini)",
+        "cluster=embedded (default)",
+        "kubernetes=1.35 (environment PYTEST_DRA_KUBERNETES)",
+        f"output={runs.folder}/out (ini)",
+        "strict=true (environment PYTEST_DRA_STRICT)",
+        "require=partial (command line)",
+        "case=prep-001 (command line)",
+    ]
+    done.stdout.fnmatch_lines(["dra: judging fake (command line), pytest-dra *, 1 cases"])
+    origins = {each["name"]: each["source"] for each in runs.report("out")["options"]}
+    assert origins["--dra-output"] == "ini"
+    assert origins["--dra-driver-name"] == "profile"
+    assert origins["--dra-logs"] == "default"
+
+
+def test_a_profile_alone_is_a_driver(runs: Runs) -> None:
+    (runs.folder / "p.yaml").write_text(PROFILE)
+    done = runs.inside("--dra-profile=p.yaml", "--dra-case=PREP-001", "--dra-require=partial")
+    done.assert_outcomes(passed=1, deselected=47)
+    done.stdout.fnmatch_lines(["dra: judging the profile's components (command line), *"])
+
+
+def test_an_ini_file_may_be_overridden_for_one_run(runs: Runs) -> None:
+    runs.pytester.makeini("[pytest]\ndra_kubernetes = 1.34\n")
+    runs.judge("-o", "dra_kubernetes=1.36", "--dra-case=PREP-001")
+    assert runs.report()["verdictOf"]["kubernetes"] == "1.36"

@@ -1,0 +1,190 @@
+"""What cannot be used is said in one sentence, before anything is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dra.session import Session
+from tests.plugin.conftest import Runs
+
+PROFILE = """\
+apiVersion: pytest-dra.dev/v1alpha1
+kind: DriverProfile
+driver: {name: gpu.example.com}
+"""
+
+
+def refused(runs: Runs, *arguments: str) -> str:
+    """The one line that a refused run says; checks that nothing was made or started."""
+    before = set(runs.folder.rglob("*"))
+    done = runs.inside("-p", "no:cacheprovider", *arguments)
+    assert done.ret is pytest.ExitCode.USAGE_ERROR
+    lines = [line for line in done.errlines if line.strip()]
+    assert done.outlines == []
+    assert lines[0].startswith("ERROR: ")
+    new = {each for each in set(runs.folder.rglob("*")) - before if "__pycache__" not in str(each)}
+    assert new == set()
+    return "\n".join(lines).removeprefix("ERROR: ")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_: Session) -> None:
+        raise AssertionError("something was started")
+
+    monkeypatch.setattr(Session, "_start_keeper", start)
+    monkeypatch.setattr(Session, "_start_cluster", start)
+
+
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        (
+            "--dra-driver=registry.example/driver:1",
+            "--dra-driver=registry.example/driver:1: running an image is not in this release yet; "
+            "use 'exec:COMMAND LINE' to run the driver's program, or 'fake'",
+        ),
+        *[
+            (
+                f"--dra-cluster={cluster}",
+                f"--dra-cluster={cluster}: not in this release yet; use --dra-cluster=embedded",
+            )
+            for cluster in ("kind", "apiserver", "kubeconfig:prod")
+        ],
+        (
+            "--dra-cluster=minikube",
+            "--dra-cluster: got 'minikube', want embedded, apiserver, kind or kubeconfig:CONTEXT",
+        ),
+        (
+            "--dra-kubernetes=1.38",
+            "--dra-kubernetes: got '1.38', want one of 1.34, 1.35, 1.36, 1.37",
+        ),
+        ("--dra-driver=exec:", "--dra-driver: the command line is empty"),
+        (
+            "--dra-driver=exec:no-such-driver --x",
+            "--dra-driver: the driver's program 'no-such-driver' is not on PATH",
+        ),
+        (
+            "--dra-driver=exec:/no/such/driver",
+            "--dra-driver: the driver's program '/no/such/driver' does not exist",
+        ),
+        (
+            "--dra-driver=exec:/etc/passwd",
+            "--dra-driver: '/etc/passwd' is not an executable program",
+        ),
+        (
+            "--dra-driver=exec:'a",
+            '--dra-driver: the command line "\'a" cannot be split: No closing quotation',
+        ),
+        (
+            "--dra-driver=exec:true {nodename}",
+            "--dra-driver: component 'driver': placeholder {nodename} in '{nodename}' is unknown; "
+            "known are {kubeconfig}, {node}, {registry_dir}, {plugins_dir}, {driver_dir}, "
+            "{cdi_dir}, {pod_uid}; write {{ or }} for a brace",
+        ),
+        ("--dra-driver=fake 'x", "--dra-driver=fake 'x: No closing quotation"),
+        ("--dra-case=PREP-6", "--dra-case=PREP-6: matches no case; did you mean PREP-006, *"),
+        ("--dra-case=FROB", "--dra-case=FROB: matches no case; areas are CDI, IDEM, PREP, *"),
+        ("--dra-case=,", "--dra-case=,: names no case"),
+        (
+            "--dra-case=HLTH-003",
+            "--dra-case=HLTH-003: in the catalogue, but not in this release of the suite",
+        ),
+    ],
+)
+def test_an_option_that_cannot_be_used(runs: Runs, argument: str, text: str) -> None:
+    said = refused(runs, "--dra-driver=fake", argument)
+    if text.endswith("*"):
+        assert said.startswith(text.removesuffix("*"))
+        assert "\n" not in said
+    else:
+        assert said == text
+
+
+def test_no_platform_but_linux(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_dra.plugin.check_platform", _on_windows)
+    assert refused(runs, "--dra-driver=fake") == (
+        "--dra-driver: pytest-dra judges drivers on Linux only (this is win32): "
+        "run it in a Linux container or virtual machine"
+    )
+
+
+def _on_windows() -> None:
+    from pytest_dra.options import check_platform
+
+    check_platform("win32")
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ("budgets: {start: soon}\n", "{file}:4: budgets.start: "),
+        ("injektion: {kind: cdi}\n", "{file}:4: "),
+        (
+            "waivers: [{case: PREP-012, reason: r, link: 'https://example.com/1', "
+            "expires: 2020-01-31}]\n",
+            "{file}:4: waivers[0].expires: ",
+        ),
+    ],
+    ids=["wrong-type", "unknown-field", "expired-waiver"],
+)
+def test_a_profile_that_cannot_be_used(runs: Runs, more: str, text: str) -> None:
+    file = runs.folder / "dra-profile.yaml"
+    file.write_text(PROFILE + more)
+    said = refused(runs, "--dra-driver=fake", f"--dra-profile={file}")
+    assert said.startswith("--dra-profile: " + text.format(file=file)), said
+
+
+def test_a_profile_without_processes_needs_a_driver(runs: Runs) -> None:
+    (runs.folder / "p.yaml").write_text(PROFILE)
+    assert refused(runs, "--dra-profile=p.yaml") == (
+        "--dra-driver: no driver is given: name one, or list its processes in the profile "
+        "under launch.components"
+    )
+
+
+def test_a_profile_that_is_not_there(runs: Runs) -> None:
+    assert refused(runs, "--dra-profile=none.yaml").startswith("--dra-profile: none.yaml")
+
+
+def test_a_component_of_the_profile_that_is_not_there(runs: Runs) -> None:
+    (runs.folder / "p.yaml").write_text(
+        f"{PROFILE}launch: {{components: [{{name: a, command: [none], registers: true}}]}}\n"
+    )
+    said = refused(runs, "--dra-profile=p.yaml")
+    assert said == "launch.components: the driver's program 'none' is not on PATH"
+
+
+@pytest.mark.parametrize("below", ["", "/deeper"])
+def test_an_output_directory_that_cannot_be_written(runs: Runs, below: str) -> None:
+    file = runs.folder / "file"
+    file.write_text("")
+    said = refused(runs, "--dra-driver=fake", f"--dra-output={file}{below}")
+    assert said.startswith(f"--dra-output={file}{below}: cannot write there: ")
+    assert said.endswith("Name a directory that you may write to with --dra-output=DIR.")
+
+
+def test_collecting_alone_makes_no_directory(runs: Runs) -> None:
+    done = runs.judge("--co", "-q", "-p", "no:cacheprovider")
+    assert done.ret is pytest.ExitCode.OK
+    assert not (runs.folder / "dra-results").exists()
+
+
+def test_an_output_directory_that_is_lost_during_the_run(runs: Runs) -> None:
+    runs.pytester.makeconftest("""
+        import pathlib
+
+        def pytest_collection_finish():
+            pathlib.Path("dra-results").rmdir()
+            pathlib.Path("dra-results").write_text("")
+    """)
+    runs.script(PREP_006="failed")
+    done = runs.judge("--dra-case=PREP-006,PREP-001", "--dra-require=partial")
+    assert done.ret is pytest.ExitCode.TESTS_FAILED
+    done.stdout.fnmatch_lines(
+        ["*nothing is kept of this case*", f"--dra-output={runs.folder}/dra-results: cannot *"]
+    )
+    runs.script()
+    (runs.folder / "dra-results").unlink()
+    done = runs.judge("--dra-case=PREP-001", "--dra-require=partial")
+    assert done.ret is pytest.ExitCode.TESTS_FAILED
