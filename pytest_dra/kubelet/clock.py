@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class Clock:
@@ -22,3 +24,8 @@ class Clock:
         The caller holds ``changed``. It may also return for no reason, like a condition does.
         """
         changed.wait(span_s)
+
+    @contextmanager
+    def real(self) -> Iterator[None]:
+        """What is waited for in here takes real time: a turned clock stands still meanwhile."""
+        yield

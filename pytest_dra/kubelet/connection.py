@@ -32,9 +32,9 @@ AUTHORITY_SAFE = "!$&'()*+,;=:[]@"
 """What gRPC leaves unescaped in an authority besides letters, digits and ``-._~`` (RFC 3986
 sub-delims and the brackets of an address)."""
 
-WATCH_S = 0.2
+WATCH_S = 0.05
 """Longest single wait for a change of state. A change ends it at once, but closing does not, so
-this bounds how long the thread of a closed connection lives on."""
+this bounds how long a close takes."""
 
 NEVER_MS = 3_600_000
 """gRPC's own pause between two attempts: longer than any channel lives, because the pauses are
@@ -219,7 +219,7 @@ class Connection:
         for stream in streams:
             stream.cancel()
         if channel is not None:
-            channel.close()
+            self._close_channel(channel)
 
     def _refused(self) -> str:
         """Why a channel is closed under a call: by us, or because the next attempt began."""
@@ -285,8 +285,13 @@ class Connection:
             if self._closed or self._channel is None:
                 return False
             old, self._channel = self._channel, self._new_channel()
-        old.close()
+        self._close_channel(old)
         return True
+
+    def _close_channel(self, channel: grpc.Channel) -> None:
+        # It waits for the watch of its state, hence at most WATCH_S.
+        with self._clock.real():
+            channel.close()
 
     def _follow_channel(self) -> _Failed | None:
         """Follow one channel until an attempt to connect fails; None if there is no next one.

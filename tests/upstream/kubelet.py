@@ -1,0 +1,88 @@
+"""Play the recorded scenarios of the real kubelet against the kubelet stand-in.
+
+    python -m tests.upstream.kubelet [--recordings DIR] [--kubernetes VERSION] [SCENARIO...]
+
+Prints what differs and what is not played with the reason, and ends with ``N agree, M differ``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from pytest_dra.spec import Json
+from tests.upstream import kubelet_recordings as recordings
+from tests.upstream.kubelet_compare import TOLERANCE_S
+from tests.upstream.kubelet_compare import differences
+from tests.upstream.kubelet_play import play
+from tests.upstream.kubelet_scope import reason
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; 1 if something differs or a named scenario is unknown."""
+    asked = _arguments(arguments)
+    say = sys.stdout.write
+    agree = differ = 0
+    for version in [asked.kubernetes] if asked.kubernetes else recordings.VERSIONS:
+        scenarios = _scenarios(asked, version)
+        for name, scenario in scenarios.items():
+            why = reason(name)
+            if why:
+                say(f"{version} {name}: not played: {why}\n")
+                continue
+            ours = play(name, scenario, version)
+            found = differences(name, scenario, ours, tolerance_s=asked.tolerance)
+            agree, differ = agree + (not found), differ + bool(found)
+            for line in found:
+                say(f"{version} {name}: {line}\n")
+            if asked.show:
+                _show(scenario, ours)
+            sys.stdout.flush()
+    say(f"{agree} agree, {differ} differ\n")
+    return 1 if differ or not agree else 0
+
+
+def _arguments(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.upstream.kubelet")
+    parser.add_argument("scenario", nargs="*", help="name or beginning of names; all by default")
+    parser.add_argument("--recordings", type=Path, help="full recordings instead of the kept ones")
+    parser.add_argument("--kubernetes", choices=recordings.VERSIONS, help="both by default")
+    parser.add_argument(
+        "--tolerance", type=float, default=TOLERANCE_S, help="seconds that a gap may be off"
+    )
+    parser.add_argument("--show", action="store_true", help="print both time lines")
+    parser.add_argument("--keep", action="store_true", help="write the kept reduced recordings")
+    asked = parser.parse_args(arguments)
+    if asked.keep:
+        if asked.recordings is None:
+            parser.error("--keep needs --recordings")
+        recordings.keep(asked.recordings)
+    return asked
+
+
+def _scenarios(asked: argparse.Namespace, version: str) -> Json:
+    if asked.recordings is not None:
+        every = recordings.read(asked.recordings, version)
+    else:
+        every = recordings.kept()[version]
+    named = asked.scenario
+    return {
+        name: scenario
+        for name, scenario in every.items()
+        if not named or name in named or any(name.startswith(f"{each}-") for each in named)
+    }
+
+
+def _show(scenario: Json, ours: list[list[object]]) -> None:
+    lines = [(row[0], "real", row) for row in scenario["saw"]] + [
+        (row[0], "ours", row) for row in ours
+    ]
+    lines += [(row[0], " do ", row) for row in scenario["do"]]
+    for at, who, row in sorted(lines, key=lambda each: each[0]):
+        sys.stdout.write(f"{at:8.2f} {who} {json.dumps(row[1:])[:200]}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,310 @@
+"""Plays a reduced scenario against our kubelet stand-in, on a clock that it turns itself."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pytest_dra.kubelet import CheckpointError
+from pytest_dra.kubelet import ClaimRef
+from pytest_dra.kubelet import Kubelet
+from pytest_dra.kubelet import KubeletSettings
+from pytest_dra.spec import Json
+from pytest_dra.timeline import Timeline
+from pytest_dra.wire import DRA_METHODS
+from pytest_dra.wire import GET_INFO
+from pytest_dra.wire import HEALTH_METHODS
+from pytest_dra.wire import NOTIFY_REGISTRATION_STATUS
+from pytest_dra.wire import Method
+from tests.upstream.kubelet_clock import TurnedClock
+from tests.upstream.kubelet_plugin import Call
+from tests.upstream.kubelet_plugin import Loop
+from tests.upstream.kubelet_plugin import Socket
+
+KUBELET_SETTINGS = KubeletSettings(
+    poll_s=1.002, probe_s=0.0, reconnect_s=1.0, reconnect_limit_s=120.0
+)
+"""The kubelet's own numbers where the bench has shorter ones. The loop of 1 s drifts by some
+milliseconds a turn in the recordings, and a failed attempt takes some (``ANSWER_S``)."""
+
+ANSWER_S = 0.009
+"""What a call takes that is answered at once."""
+
+AFTER_S = 6.0
+"""The play goes on for so long after the recording's end: what comes late is seen, late."""
+
+BEFORE_S = 2.0
+"""The kubelet runs for so long when the scenario begins."""
+
+METHODS: dict[str, Method] = {
+    method.path: method
+    for method in (
+        GET_INFO,
+        NOTIFY_REGISTRATION_STATUS,
+        *HEALTH_METHODS.values(),
+        *(each for both in DRA_METHODS.values() for each in (both.prepare, both.unprepare)),
+    )
+}
+
+RECORDED_PLUGINS = "/var/lib/kubelet/plugins"
+RECORDED_REGISTRY = "/var/lib/kubelet/plugins_registry"
+
+HANGS: Json = {"hang": True}
+
+
+def play(name: str, scenario: Json, kubernetes: str) -> list[list[Any]]:
+    """What the plugin of the scenario saw of our kubelet, in the form of ``saw``."""
+    root = Path(tempfile.mkdtemp(prefix="dra-", dir="/tmp"))
+    try:
+        with contextlib.closing(_Play(name, scenario, kubernetes, root)) as played:
+            return played.run()
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+class _Play:
+    def __init__(self, name: str, scenario: Json, kubernetes: str, root: Path) -> None:
+        self._name = name
+        self._scenario = scenario
+        self._root = root
+        self._registry = root / "r"
+        (root / "p").mkdir()
+        self._registry.mkdir()
+        self._checkpoint = root / "dra_manager_state"
+        self._clock = TurnedClock(scenario["phase"] - BEFORE_S)
+        self._loop = Loop()
+        self._saw: list[list[Any]] = []
+        self._count: dict[tuple[str, str], int] = {}
+        self._slices: list[str] = []
+        self._kept = b""
+        self._kubelet = Kubelet(
+            registry_dir=self._registry,
+            timeline=Timeline(),
+            instance="played",
+            kubernetes=kubernetes,
+            wipe=self._wipe,
+            settings=KUBELET_SETTINGS,
+            checkpoint=self._checkpoint,
+            clock=self._clock,
+        )
+        self._sockets = {
+            (label, sock): self._socket(label, sock)
+            for label in scenario["plugins"]
+            for sock in ("reg", "dra")
+        }
+
+    def _socket(self, label: str, sock: str) -> Socket:
+        about = self._scenario["plugins"][label]
+        if sock == "reg":
+            path = Path(self._registry / about["reg"])
+        else:
+            path = self._root / "p" / about["driver"] / about["dra"]
+        lane = f"{label}/{sock}"
+        return Socket(
+            self._loop,
+            path,
+            saw=lambda *what: self._note(lane, *what),
+            called=lambda call: self._called(label, sock, call),
+        )
+
+    def run(self) -> list[list[Any]]:
+        """Play to the end; what was seen."""
+        self._kubelet.start()
+        for moment, verb, *arguments in self._scenario["do"]:
+            self._clock.turn_to(moment)
+            getattr(self, f"_do_{verb}")(*arguments)
+        self._clock.turn_to(self._scenario["until"] + AFTER_S)
+        return self._saw
+
+    def close(self) -> None:
+        """End everything."""
+        self._kubelet.stop()
+        for socket in self._sockets.values():
+            socket.close()
+        self._loop.stop()
+
+    def _note(self, lane: str, *what: Any) -> None:
+        self._saw.append([round(self._clock.now(), 2), lane, list(what)])
+
+    # ------------------------------------------------------------ what is done
+    def _do_bind(self, label: str, sock: str) -> None:
+        self._sockets[label, sock].bind()
+
+    def _do_listen(self, label: str, sock: str) -> None:
+        self._sockets[label, sock].listen()
+
+    def _do_serve(self, label: str, sock: str) -> None:
+        self._sockets[label, sock].bind()
+        self._sockets[label, sock].listen()
+
+    def _do_mute(self, label: str, sock: str) -> None:
+        self._sockets[label, sock].bind()
+        self._sockets[label, sock].listen_mutely()
+
+    def _do_rename(self, label: str, sock: str) -> None:
+        self._sockets[label, sock].close() if sock == "reg" else None
+        self._sockets[label, sock].bind(via_rename=True)
+        self._sockets[label, sock].listen()
+
+    def _do_unlink(self, label: str, sock: str) -> None:
+        self._sockets[label, sock].path.unlink(missing_ok=True)
+
+    def _do_close(self, label: str, sock: str) -> None:
+        self._sockets[label, sock].close()
+
+    def _do_drop(self, label: str, sock: str) -> None:
+        self._sockets[label, sock].drop()
+
+    def _do_file(self, name: str, _: str) -> None:
+        (self._registry / name).touch()
+
+    def _do_link(self, target: str, name: str) -> None:
+        (self._registry / name).symlink_to((self._registry / target).resolve())
+
+    def _do_move(self, old: str, new: str) -> None:
+        (self._registry / old).rename(self._registry / new)
+
+    def _do_remove(self, name: str, _: str) -> None:
+        shutil.rmtree(self._registry / name)
+
+    def _do_publish(self, driver: str) -> None:
+        self._slices.append(driver)
+
+    def _do_stop(self) -> None:
+        self._kubelet.stop()
+
+    def _do_reboot(self) -> None:
+        self._kubelet.reboot()
+
+    def _do_start(self) -> None:
+        # A kubelet that finds a corrupt checkpoint is started by the service manager again and
+        # again in vain, which is nothing that a plugin sees.
+        with contextlib.suppress(CheckpointError):
+            self._kubelet.start()
+
+    def _do_corrupt(self) -> None:
+        self._kept = self._checkpoint.read_bytes() if self._checkpoint.exists() else b""
+        self._checkpoint.write_text('{"Data":"x","Checksum":1}')
+
+    def _do_restore(self) -> None:
+        self._checkpoint.write_bytes(self._kept)
+
+    def _do_forget(self) -> None:
+        self._checkpoint.unlink(missing_ok=True)
+
+    def _do_prepare(self, driver: str, claims: list[list[str]]) -> None:
+        self._ask(self._kubelet.prepare, driver, claims)
+
+    def _do_unprepare(self, driver: str, claims: list[list[str]]) -> None:
+        self._ask(self._kubelet.unprepare, driver, claims)
+
+    def _ask(self, ask: Any, driver: str, claims: list[list[str]]) -> None:
+        refs = [ClaimRef(self._name, uid, name) for uid, name in claims]
+        threading.Thread(target=ask, args=(driver, refs), daemon=True).start()
+
+    def _wipe(self, driver: str | None) -> None:
+        network = self._scenario["network"]
+        for each in sorted(set(self._slices) if driver is None else {driver}):
+            of_node = self._slices.count(each) - network.get(each, 0)
+            for _ in range(of_node):
+                self._slices.remove(each)
+                self._note("slices", "deleted", each)
+
+    # ------------------------------------------------------------ what the plugin answers
+    def _called(self, label: str, sock: str, call: Call) -> None:
+        method = METHODS.get(call.path)
+        request = method.request.FromString(call.body) if method else None
+        lane = f"{label}/{sock}"
+        self._note(lane, "call", call.method, self._entry(call, request))
+        number = self._count[label, call.method] = self._count.get((label, call.method), -1) + 1
+        steps = self._scenario["script"].get(label, {}).get(call.method, [])
+        step = steps[number] if number < len(steps) else {}
+        if method is None or step.get("hang"):
+            return
+        socket = self._sockets[label, sock]
+        if "stream" in step:
+            self._stream(socket, call, method, step["stream"])
+            return
+        moment = self._clock.now() + max(ANSWER_S, step.get("delay", 0.0))
+        self._clock.at(moment, lambda: self._answer(label, socket, call, request, step))
+
+    def _answer(self, label: str, socket: Socket, call: Call, request: Any, step: Json) -> None:
+        method = METHODS[call.path]
+        if step.get("close"):
+            socket.cut(call)
+        elif step.get("code"):
+            self._note(f"{label}/{'reg' if method is GET_INFO or method is NOTIFY_REGISTRATION_STATUS else 'dra'}", "answer", call.method, step["code"])
+            socket.fail(call, step["code"])
+        else:
+            socket.answer(call, self._response(label, method, request, step).SerializeToString())
+
+    def _response(self, label: str, method: Method, request: Any, step: Json) -> Any:
+        made = method.response()
+        if method is GET_INFO:
+            info = step.get("info") or self._usual(label)
+            made.type, made.name = info["type"], info["name"]
+            made.endpoint = self._here(info["endpoint"])
+            made.supported_versions.extend(info["versions"])
+        elif method.name.startswith("Node"):
+            for claim in request.claims:
+                made.claims[claim.uid].error = step.get("errors", {}).get(claim.uid, "")
+        return made
+
+    def _usual(self, label: str) -> Json:
+        about = self._scenario["plugins"][label]
+        return {
+            "type": "DRAPlugin",
+            "name": about["driver"],
+            "endpoint": f"{RECORDED_PLUGINS}/{about['driver']}/{about['dra']}",
+            "versions": ["v1.DRAPlugin", "v1beta1.DRAPlugin"],
+        }
+
+    def _stream(self, socket: Socket, call: Call, method: Method, steps: list[Any]) -> None:
+        moment = self._clock.now()
+        for pause_s, what in steps:
+            moment += max(ANSWER_S, pause_s)
+            if isinstance(what, int):
+                self._clock.at(moment, lambda code=what: socket.fail(call, code))
+                return
+            body = _report(method, what).SerializeToString()
+            self._clock.at(moment, lambda body=body: socket.say(call, body))
+
+    # ------------------------------------------------------------ in the words of the recordings
+    def _entry(self, call: Call, request: Any) -> Json:
+        entry = {
+            "deadline": None if call.timeout_s is None else round(call.timeout_s),
+            "path": call.path,
+            "authority": self._there(call.authority),
+            "registered": getattr(request, "plugin_registered", None),
+            "error": self._there(getattr(request, "error", "")),
+            "claims": [claim.name for claim in getattr(request, "claims", ())],
+        }
+        return {key: value for key, value in entry.items() if value not in (None, "", [])}
+
+    def _here(self, text: str) -> str:
+        return text.replace(RECORDED_PLUGINS, str(self._root / "p"))
+
+    def _there(self, text: str) -> str:
+        for here, there in self._places():
+            text = text.replace(str(here), there)
+            text = text.replace(quote(str(here), safe=""), quote(there, safe=""))
+        return text
+
+    def _places(self) -> Iterator[tuple[Path, str]]:
+        yield self._registry, RECORDED_REGISTRY
+        yield self._root / "p", RECORDED_PLUGINS
+
+
+def _report(method: Method, devices: list[Json]) -> Any:
+    made = method.response()
+    for device in devices:
+        health = made.devices.add(health=device.get("health", 0), message=device.get("message", ""))
+        health.device.pool_name = device.get("pool", "")
+        health.device.device_name = device.get("device", "")
+    return made
