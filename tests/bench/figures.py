@@ -102,10 +102,10 @@ def driver_starts() -> list[dict[str, float]]:
     return found[1:]
 
 
-def whole_runs() -> tuple[list[float], str]:
-    """Seconds of each whole run from an empty folder, and pytest's last line of the last."""
+def whole_runs() -> tuple[list[float], list[str]]:
+    """Seconds of each whole run from an empty folder, and how it ended."""
     seconds: list[float] = []
-    last = ""
+    ends: list[str] = []
     _python("-m", "pytest", "-p", "no:cacheprovider", "--dra-driver=fake", "--collect-only")
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory(prefix="dra-figures-") as empty:
@@ -138,9 +138,10 @@ def _driver(write: Callable[[str], object]) -> None:
 
 
 def _whole(write: Callable[[str], object]) -> None:
-    seconds, last = whole_runs()
+    seconds, ends = whole_runs()
     write(WHOLE.line(seconds))
-    write(f"{'':34} {last}\n")
+    for end in ends:
+        write(f"{'':34} {end}\n")
 
 
 def _import(write: Callable[[str], object]) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
+from pytest_dra.bench.devices import is_published
 from pytest_dra.bench.devices import newest_generation
 from pytest_dra.spec import Json
 
@@ -73,6 +74,31 @@ def test_only_the_newest_generation_counts() -> None:
 def test_nothing_can_be_had_from_a_pool_that_a_scheduler_would_not_use(slices: list[Json]) -> None:
     assert found(*slices) == []
     assert found(*slices, published("other", pool="whole")) == [("whole", "other")]
+
+
+@pytest.mark.parametrize(
+    ("slices", "whole"),
+    [
+        pytest.param([], False, id="nothing"),
+        pytest.param([published()], False, id="a slice without devices"),
+        pytest.param([published("a"), published(pool="empty")], True, id="one empty pool of two"),
+        pytest.param([published("a", count=2)], False, id="a slice is yet to come"),
+        pytest.param(
+            [published("a"), published("b", pool="other", count=2)],
+            False,
+            id="a slice of another pool is yet to come",
+        ),
+        pytest.param(
+            [published("a", generation=1, count=5), published("b", generation=2)],
+            True,
+            id="what is left of an old generation does not matter",
+        ),
+    ],
+)
+def test_publishing_is_over_when_each_pool_has_all_the_slices_that_it_says(
+    *, slices: list[Json], whole: bool
+) -> None:
+    assert is_published(slices) is whole
 
 
 def test_slices_of_other_nodes_and_drivers_are_left_out() -> None:
