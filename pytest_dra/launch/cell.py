@@ -44,19 +44,17 @@ MS_SLAVE = 1 << 19
 """From linux/mount.h; those below 16 are the same in statvfs."""
 
 PR_SET_PDEATHSIG = 1
+PR_CAPBSET_READ = 23
+PR_CAPBSET_DROP = 24
 """From linux/prctl.h."""
+
+CAPABILITIES = range(64)
+"""All that a process can have; the kernel keeps them in 64 bits."""
 
 ENTRY_LIMIT = 4096
 """Most entries of a covered directory, each of which costs a mount (the kernel allows 100,000)."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_libc.mount.argtypes = [
-    ctypes.c_char_p,
-    ctypes.c_char_p,
-    ctypes.c_char_p,
-    ctypes.c_ulong,
-    ctypes.c_char_p,
-]
 
 
 class Refusal(Exception):
@@ -80,7 +78,7 @@ def mount(source: str, target: str, *, flags: int, kind: str = "", data: str = "
         Refusal: the kernel refuses.
     """
     texts = [os.fsencode(text) for text in (source, target, kind, data)]
-    result = _libc.mount(texts[0], texts[1], texts[2], flags, texts[3])
+    result = _libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3])
     check(result, f"mounting at {target}")
 
 
@@ -95,6 +93,7 @@ def separate() -> None:
     """
     parent, user, group = os.getppid(), os.geteuid(), os.getegid()
     if _libc.unshare(CLONE_NEWNS) != 0:
+        held = {number for number in CAPABILITIES if _libc.prctl(PR_CAPBSET_READ, number) == 1}
         check(_libc.unshare(CLONE_NEWUSER | CLONE_NEWNS), "making a user and mount namespace")
         try:
             # Without this the kernel accepts no map of groups.
@@ -103,6 +102,9 @@ def separate() -> None:
             Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
         except OSError as error:
             raise Refusal(f"mapping user {user} to itself: {error.strerror}") from error
+        for number in set(CAPABILITIES) - held:
+            # What root of a container lacks he would have in a namespace of his own.
+            _libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
     # A slave and not private: what the host unmounts later must not be held by us.
     mount("", "/", flags=MS_REC | MS_SLAVE)
     # New credentials can cost the signal that the keeper has asked for.

@@ -58,7 +58,8 @@ class Jail:
             the usual paths may be among them, and is then replaced.
 
     Raises:
-        LaunchError: a path of ``extra`` is relative, ``/``, the boot id's, or does not exist outside.
+        LaunchError: a path of ``extra`` is relative, ``/`` or the boot id's, or does not exist
+            outside.
     """
 
     def __init__(
@@ -153,7 +154,7 @@ class Jail:
             if name == known or name.startswith(f"{known}/"):
                 place = self._places[self._names[known]] or self._directories.root / NOTHING
                 return place / name[len(known) :].lstrip("/")
-        return Path(path)
+        return Path(name)
 
     def command(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command that runs ``argv``, a program's path and its arguments, in the jail.

@@ -1,0 +1,117 @@
+"""Plays pytest with a jailed driver, as any user: ``python jailer.py HOW [INSIDE OUTSIDE]``.
+
+HOW is ``check``, ``reboot``, ``stay``, or an exit code of the driver. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from pytest_dra.launch import Component
+from pytest_dra.launch import Driver
+from pytest_dra.launch import Jail
+from pytest_dra.launch import Keeper
+from pytest_dra.launch import NodeDirectories
+from pytest_dra.launch.keeper import MARKER
+from pytest_dra.launch.keeper import marked
+from pytest_dra.timeline import Timeline
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+PRISONER = str(Path(__file__).with_name("prisoner.py"))
+
+
+def _say(what: Any) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+def _marked(pid: int, keeper: Keeper) -> bool:
+    return any(marked(pid, f"{MARKER}={keeper.pid}.{start}".encode()) for start in (1, 2))
+
+
+def _reachable(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        return client.connect_ex(str(path)) == 0
+
+
+def _round(driver: Driver, jail: Jail, directories: NodeDirectories, keeper: Keeper) -> None:
+    poll(lambda: driver.log_tail().count("\n") or not driver.alive, Deadline.after(20))
+    text = driver.log_tail().splitlines()[-1]
+    process = next(iter(driver.processes.values()))
+    _say(
+        {
+            "report": json.loads(text) if text.startswith("{") else text,
+            "pid": process.pid,
+            "keeper": keeper.pid,
+            # How the keeper finds what has hidden from its driver.
+            "marked": not process.alive or _marked(process.pid, keeper),
+            "root": str(directories.root),
+            "boot_id": jail.boot_id,
+            "reachable": [
+                _reachable(jail.outside(f"/var/lib/kubelet/{path}"))
+                for path in (
+                    "plugins/jailed.example.com/dra.sock",
+                    "plugins_registry/jailed.example.com-reg.sock",
+                )
+            ],
+            "files": sorted(
+                str(path.relative_to(directories.root))
+                for path in directories.root.rglob("*")
+                if not path.is_dir()
+            ),
+        }
+    )
+
+
+def _run(how: str, extra: dict[str, Path], keeper: Keeper) -> None:
+    directories = NodeDirectories.make(keeper)
+    jail = Jail(directories, extra=extra)
+    code = (how,) if how.isdigit() else ()
+    driver = Driver(
+        [
+            Component(
+                "prisoner", (sys.executable, PRISONER, *code), {"EXTRA": next(iter(extra), "")}
+            )
+        ],
+        directories=directories,
+        keeper=keeper,
+        timeline=Timeline(),
+        instance="A",
+        node="node-1",
+        jail=jail,
+    )
+    driver.start()
+    _round(driver, jail, directories, keeper)
+    if how == "stay":
+        threading.Event().wait(60)
+    elif how == "reboot":
+        jail.reboot()
+        _say({"ended": driver.terminate(Deadline.after(20))})
+        directories.log("A", "prisoner").unlink()
+        driver.start()
+        _round(driver, jail, directories, keeper)
+    else:
+        poll(lambda: not driver.alive, Deadline.after(20))
+        [early] = driver.early_exits()
+        _say({"exit": early.exit_code})
+
+
+def main() -> None:
+    how, *pair = sys.argv[1:]
+    extra = {pair[0]: Path(pair[1])} if pair else {}
+    if how == "check":
+        _say(Jail.check(extra))
+        return
+    with Keeper() as keeper:
+        _run(how, extra, keeper)
+
+
+if __name__ == "__main__":
+    main()
