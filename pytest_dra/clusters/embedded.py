@@ -6,9 +6,11 @@ import secrets
 from pathlib import Path
 
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.protocol import Trouble
+from pytest_dra.clusters.trouble import EmbeddedTrouble
+from pytest_dra.embedded.access import User
 from pytest_dra.embedded.kubeconfig import write_kubeconfig
 from pytest_dra.embedded.server import ApiServer
-from pytest_dra.embedded.server import User
 from pytest_dra.kube import Client
 from pytest_dra.spec import Depth
 from pytest_dra.timeline import Timeline
@@ -96,6 +98,10 @@ class EmbeddedCluster:
         )
         self._write(path, user)
         return user.name
+
+    def trouble(self) -> Trouble:
+        """Misbehaviour on request."""
+        return EmbeddedTrouble(self._server)
 
     def _write(self, path: Path, user: User) -> None:
         token = secrets.token_hex(TOKEN_BYTES)

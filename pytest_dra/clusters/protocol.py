@@ -6,15 +6,95 @@ API server, a real kube-apiserver and a whole cluster are interchangeable.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from pytest_dra.embedded.trouble import EVERYTHING
+from pytest_dra.embedded.trouble import Caused
+from pytest_dra.embedded.trouble import Scope
 from pytest_dra.kube import Client
 from pytest_dra.spec import Depth
 
 
 class ClusterError(Exception):
     """The cluster could not be provided: never the driver's fault."""
+
+
+class Trouble(Protocol):
+    """Misbehaviour of the API server on request.
+
+    Each method but the last group is limited to a :class:`Scope` (a user name, verbs, a resource,
+    an object), those with ``times`` also to a number of requests; the :class:`Caused` of a context
+    manager counts the requests that were affected. All of it is on the timeline like ordinary
+    traffic, so callers mark it with ``timeline.disturbance(...)``. What a context manager set is
+    undone at its end.
+    """
+
+    def refuse(
+        self, scope: Scope, code: int, *, retry_after_s: int | None = None, times: int | None = None
+    ) -> AbstractContextManager[Caused]:
+        """Answer with HTTP ``code`` (403, 409, 410, 429, 500, 503 ...) and a Status of that kind.
+
+        ``retry_after_s`` is also sent as header ``Retry-After``: client-go repeats by itself only
+        what has it. A watch that is refused with 410 begins, and ends with an ERROR event.
+        """
+
+    def delay(
+        self, scope: Scope, seconds: float, *, times: int | None = None
+    ) -> AbstractContextManager[Caused]:
+        """Carry requests out ``seconds`` later, and answer then."""
+
+    def delay_answers(
+        self, scope: Scope, seconds: float, *, times: int | None = None
+    ) -> AbstractContextManager[Caused]:
+        """Carry requests out at once, but answer ``seconds`` later."""
+
+    def lose_answers(
+        self, scope: Scope, *, times: int | None = None
+    ) -> AbstractContextManager[Caused]:
+        """Carry requests out, but reset the connection instead of answering."""
+
+    def end_watches_after(
+        self, scope: Scope, seconds: float, *, times: int | None = None
+    ) -> AbstractContextManager[Caused]:
+        """End each watch that is opened meanwhile, in order, after ``seconds``."""
+
+    def stall_watches(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
+        """Tell watches nothing without ending them; what they missed follows afterwards."""
+
+    def without_watch_list(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
+        """Refuse ``sendInitialEvents`` with 422, as servers without WatchList do."""
+
+    def drop_watches(self, scope: Scope = EVERYTHING, *, in_order: bool = False) -> int:
+        """End the watches that are open now, once: by a reset, or ``in_order`` as by a timeout.
+
+        Returns how many there were.
+        """
+
+    def forget_history(self, resource: str = "") -> None:
+        """Forget past versions of a resource (its plural; "": of all), as by compaction.
+
+        A watch or a list from any version seen so far then answers 410; open watches go on.
+        """
+
+    def unreachable(self) -> AbstractContextManager[None]:
+        """Refuse connections and reset the open ones; afterwards same port, same objects."""
+
+    def gates(self, gates: Mapping[str, bool]) -> AbstractContextManager[None]:
+        """Turn feature gates: fields of one that is off are dropped silently from new objects.
+
+        Raises:
+            ValueError: the version of the cluster has no such gate.
+        """
+
+    def serving(self, *versions: str) -> AbstractContextManager[None]:
+        """Serve only these versions of resource.k8s.io (``v1``, ``v1beta2``, ``v1beta1``).
+
+        Raises:
+            ValueError: it is none of them.
+        """
 
 
 class Cluster(Protocol):
@@ -38,3 +118,6 @@ class Cluster(Protocol):
 
     def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
         """Write the kubeconfig of one driver instance; returns its user name on the timeline."""
+
+    def trouble(self) -> Trouble | None:
+        """Misbehaviour on request; None for a cluster that cannot, as real ones."""

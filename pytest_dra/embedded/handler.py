@@ -11,6 +11,7 @@ from typing import Final
 import yaml
 from aiohttp import web
 
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import access
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import routing
@@ -26,14 +27,21 @@ from pytest_dra.embedded.negotiation import JSON
 from pytest_dra.embedded.negotiation import YAML
 from pytest_dra.embedded.operations import WARNINGS_MAX
 from pytest_dra.embedded.operations import Call
+from pytest_dra.embedded.operations import Kinds
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.operations import Reply
+from pytest_dra.embedded.port import reset
 from pytest_dra.embedded.reviews import review
 from pytest_dra.embedded.routing import Route
 from pytest_dra.embedded.store import encode
+from pytest_dra.embedded.trouble import Effect
+from pytest_dra.embedded.trouble import Rules
+from pytest_dra.embedded.trouble import Scope
+from pytest_dra.embedded.trouble import no_watch_list
 from pytest_dra.embedded.watch import Watch
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
+from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 
 _LOG: Final = logging.getLogger(__name__)
@@ -41,6 +49,9 @@ _LOG: Final = logging.getLogger(__name__)
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 
 _TEXT: Final = "text/plain"
+
+_EXPIRED: Final = 410
+"""A watch that is too late begins with 200 and ends with this code in an ERROR event."""
 
 _AGENT_MAX: Final = 512
 """Characters of a User-Agent that are recorded."""
@@ -55,6 +66,19 @@ class _Record:
     route: Route = dataclasses.field(default_factory=Route)
     body: Json | None = None
     answer: Json | None = None
+    effect: Effect | None = None
+    failure: ApiError | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Open:
+    """An open watch: whose it is, and what ends it."""
+
+    identity: str
+    route: Route
+    watch: Watch
+    request: web.BaseRequest
+    task: asyncio.Task[object] | None
 
 
 class Handler:
@@ -74,7 +98,8 @@ class Handler:
         self._tokens = tokens
         self._authorize = authorize
         self._timeline = timeline
-        self._watches: set[asyncio.Task[object]] = set()
+        self._watches: set[_Open] = set()
+        self.rules = Rules()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Handle one request; never raises but for a client that went away."""
@@ -92,9 +117,15 @@ class Handler:
             _LOG.exception("%s %s", request.method, request.path)
             reply = _failure(ApiError(500, "InternalError", f"Internal error occurred: {error!r}"))
         record.answer = reply.answer
+        effect = record.effect
+        if effect is not None and effect.after_s:
+            await asyncio.sleep(effect.after_s)
         self._record(request, record, reply.code, time.perf_counter() - began)
+        if effect is not None and effect.loses_answer:
+            self._timeline.add(Mark(text=f"the answer to this {record.verb} is lost on purpose"))
+            _reset(request)
         if reply.watch is not None:
-            return await self._stream(request, reply.watch)
+            return await self._stream(request, record, reply.watch)
         return _respond(reply)
 
     async def _reply(self, request: web.BaseRequest, record: _Record) -> Reply:
@@ -113,8 +144,10 @@ class Handler:
             self._allow(Attempt(user=user, verb=record.verb, path=path))
             raise PlainNotFound
         watching = request.method == "GET" and _wants_watch(request, route)
+        record.verb = _verb(route, request.method, watching=watching)
+        await self._trouble(request, record)
         if not route.plural.startswith("selfsubject") or user is access.ANONYMOUS:
-            self._authorize_route(record, user, request.method, watching=watching)
+            self._authorize_route(record, user)
         if not self._discovery.has_version(route.group, route.version):
             return self._unserved()
         if route.group == "authorization.k8s.io":
@@ -147,17 +180,35 @@ class Handler:
             404, "NotFound", "the server could not find the requested resource", details={}
         )
 
-    def _authorize_route(self, record: _Record, user: User, method: str, *, watching: bool) -> None:
+    async def _trouble(self, request: web.BaseRequest, record: _Record) -> None:
+        """What a test wants to happen to the request, as far as it comes before the request.
+
+        Raises:
+            ApiError: the request is refused.
+        """
+        effect = record.effect = self.rules.take(record.identity, record.verb, record.route)
+        if effect is None:
+            return
+        if effect.before_s:
+            await asyncio.sleep(effect.before_s)
+        if effect.no_watch_list and record.verb == "watch" and "sendInitialEvents" in request.query:
+            raise no_watch_list()
+        if not effect.code:
+            return
+        if request.body_exists:
+            media = request.headers.get("Content-Type", "")
+            record.body = self._operations.peek(record.route, media, await _body(request))
+        failure = effect.refusal(record.route)
+        if record.verb != "watch" or effect.code != _EXPIRED:
+            raise failure
+        record.failure = failure
+
+    def _authorize_route(self, record: _Record, user: User) -> None:
         route = record.route
-        try:
-            verb = routing.verb(_bare(route), method, watch=watching)
-        except (ApiError, KeyError):
-            verb = method.lower()
-        record.verb = verb
         self._allow(
             Attempt(
                 user=user,
-                verb=verb,
+                verb=record.verb,
                 group=route.group,
                 resource=route.plural,
                 subresource=route.subresource,
@@ -226,13 +277,20 @@ class Handler:
             )
         )
 
-    async def _stream(self, request: web.BaseRequest, watch: Watch) -> web.StreamResponse:
+    async def _stream(
+        self, request: web.BaseRequest, record: _Record, watch: Watch
+    ) -> web.StreamResponse:
         response = web.StreamResponse(
             headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"}
         )
-        task = asyncio.current_task()
-        if task is not None:
-            self._watches.add(task)
+        route, identity = record.route, record.identity
+        watch.stalled = lambda: self.rules.stalls(identity, route)
+        if record.effect is not None:
+            watch.shorten(record.effect.watch_s)
+        if record.failure is not None:
+            watch.fail(record.failure)
+        opened = _Open(identity, route, watch, request, asyncio.current_task())
+        self._watches.add(opened)
         try:
             await response.prepare(request)
             async for block in watch.frames():
@@ -242,18 +300,47 @@ class Handler:
             _LOG.debug("a watcher went away")
         finally:
             watch.close()
-            if task is not None:
-                self._watches.discard(task)
+            self._watches.discard(opened)
         return response
 
     def cancel_watches(self) -> None:
         """End every open watch at once."""
-        for task in tuple(self._watches):
-            task.cancel()
+        for found in tuple(self._watches):
+            if found.task is not None:
+                found.task.cancel()
+
+    def drop_watches(self, scope: Scope, *, in_order: bool) -> int:
+        """End the open watches of a scope, in order or by a reset; returns their number."""
+        found = [one for one in self._watches if scope.covers(one.identity, "watch", one.route)]
+        for one in found:
+            if in_order:
+                one.watch.end()
+            else:
+                _reset(one.request)
+        return len(found)
+
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds that are served now."""
+        return self._operations.kinds
+
+    def become(self, version: KubernetesVersion, kinds: Kinds) -> None:
+        """Answer from now on as this version with these kinds; objects and watches stay."""
+        self._operations.become(version, kinds)
+        self._discovery = Discovery(version, kinds)
 
 
-def _bare(route: Route) -> Route:
-    return dataclasses.replace(route, kind=None)
+def _verb(route: Route, method: str, *, watching: bool) -> str:
+    try:
+        return routing.verb(dataclasses.replace(route, kind=None), method, watch=watching)
+    except (ApiError, KeyError):
+        return method.lower()
+
+
+def _reset(request: web.BaseRequest) -> None:
+    """Cut the connection of a request, so that its client sees a reset and no answer."""
+    if request.transport is not None:
+        reset(request.transport)
 
 
 def _wants_watch(request: web.BaseRequest, route: Route) -> bool:

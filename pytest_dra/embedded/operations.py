@@ -17,6 +17,7 @@ from pytest_dra.embedded import shapes
 from pytest_dra.embedded import typed
 from pytest_dra.embedded import writes
 from pytest_dra.embedded.binding import bind
+from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.negotiation import Media
@@ -35,6 +36,9 @@ from pytest_dra.spec import Json
 
 WARNINGS_MAX: Final = 20
 """Warning headers of one answer."""
+
+Kinds = Mapping[tuple[str, str, str], Kind]
+"""The kinds of a server by (group, version, plural)."""
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -79,7 +83,7 @@ class Operations:
         self,
         *,
         store: Store,
-        kinds: Mapping[tuple[str, str, str], Kind],
+        kinds: Kinds,
         version: KubernetesVersion,
     ) -> None:
         self.kinds = kinds
@@ -95,6 +99,25 @@ class Operations:
             "delete": self._delete,
             "deletecollection": self._delete_collection,
         }
+
+    def become(self, version: KubernetesVersion, kinds: Kinds) -> None:
+        """Behave like this version from now on."""
+        self._version = version
+        self.kinds = kinds
+
+    def peek(self, route: Route, media: str, body: bytes) -> Json | None:
+        """The body of a request that will not be carried out; None if it cannot be read."""
+        kind = self.kinds.get((route.group, route.version, route.plural))
+        if kind is None or not body:
+            return None
+        try:
+            if negotiation.content_type(media) in patching.PATCH_TYPES:
+                decoded = negotiation.read_yaml(body)
+                return decoded if isinstance(decoded, dict) else {"operations": decoded}
+            api_version = (kind.resource.api_version,)
+            return negotiation.read_object(body, media, kind.type, api_version).sent
+        except ApiError:
+            return None
 
     async def perform(self, call: Call) -> Reply:
         """Carry out one call.

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Coroutine
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
+from typing import TypeVar
 
 from aiohttp import web
 
 from pytest_dra.api.versions import LATEST
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.embedded import typed
 from pytest_dra.embedded.access import Authorizer
@@ -22,14 +25,15 @@ from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.handler import Handler
 from pytest_dra.embedded.kinds import registry
 from pytest_dra.embedded.operations import Operations
+from pytest_dra.embedded.port import HOST
+from pytest_dra.embedded.port import Port
 from pytest_dra.embedded.scalars import now
 from pytest_dra.embedded.store import Store
+from pytest_dra.embedded.trouble import Rules
+from pytest_dra.embedded.trouble import Scope
 from pytest_dra.timeline import Timeline
 
 _LOG: Final = logging.getLogger(__name__)
-
-HOST: Final = "127.0.0.1"
-"""The only address that the server listens on."""
 
 START_S: Final = 10.0
 """Longest start; normal is far below a second."""
@@ -37,8 +41,10 @@ START_S: Final = 10.0
 STOP_S: Final = 0.8
 """Longest orderly end; afterwards the loop is left to itself."""
 
-_SHUTDOWN_S: Final = 0.1
-"""What open connections get to finish; watches have been cancelled before."""
+_WORK_S: Final = 10.0
+"""Longest wait for the loop to do what another thread wants: mostly below a millisecond."""
+
+T = TypeVar("T")
 
 INITIAL_NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 """Namespaces that every cluster has."""
@@ -84,6 +90,7 @@ class ApiServer:
         self._ended: asyncio.Event | None = None
         self._ready = threading.Event()
         self._failure: BaseException | None = None
+        self._port: Port | None = None
 
     def add_token(self, token: str, user: User) -> None:
         """Accept one more token, from now on; callable from any thread."""
@@ -131,19 +138,78 @@ class ApiServer:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        server = web.Server(self._handler, handler_cancellation=True, access_log=None)
-        runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_S)
-        await runner.setup()
+        port = Port(web.Server(self._handler, handler_cancellation=True, access_log=None))
+        self._port = port
         try:
-            site = web.TCPSite(runner, HOST, 0)
-            await site.start()
-            port = runner.addresses[0][1]
-            self.url = f"http://{HOST}:{port}"
+            await port.open()
+            self.url = f"http://{HOST}:{port.number}"
             self._ready.set()
             await self._ended.wait()
             self._handler.cancel_watches()
         finally:
-            await runner.cleanup()
+            await port.end()
+
+    # misbehaviour on request, from any thread
+
+    @property
+    def rules(self) -> Rules:
+        """What is done to requests on purpose."""
+        return self._handler.rules
+
+    def drop_watches(self, scope: Scope, *, in_order: bool = False) -> int:
+        """End the open watches of a scope; see :class:`pytest_dra.clusters.protocol.Trouble`."""
+
+        async def drop() -> int:
+            return self._handler.drop_watches(scope, in_order=in_order)
+
+        return self._in_loop(drop())
+
+    def forget_history(self, resource: str = "") -> None:
+        """Forget the changes of one resource (its plural), or of all."""
+
+        async def forget() -> None:
+            for kind in {
+                kind.storage
+                for kind in self._handler.kinds.values()
+                if resource in ("", kind.resource.plural)
+            }:
+                self._store.forget(kind)
+
+        self._in_loop(forget())
+
+    def close_port(self) -> None:
+        """Refuse and reset connections until :meth:`open_port`; the objects stay."""
+        self._in_loop(self._running().close())
+
+    def open_port(self) -> None:
+        """Listen again, on the same port."""
+        self._in_loop(self._running().open())
+
+    def become(self, version: KubernetesVersion) -> KubernetesVersion:
+        """Behave like another version, or one with other gates; returns the one until now."""
+
+        async def turn() -> KubernetesVersion:
+            before, self._version = self._version, version
+            self._handler.become(version, registry(version))
+            return before
+
+        return self._in_loop(turn())
+
+    @property
+    def version(self) -> KubernetesVersion:
+        """The version that the server behaves like now."""
+        return self._version
+
+    def _running(self) -> Port:
+        if self._port is None:
+            raise RuntimeError("the API server is not running: start it first")
+        return self._port
+
+    def _in_loop(self, work: Coroutine[object, object, T]) -> T:
+        if self._loop is None:
+            work.close()
+            raise RuntimeError("the API server is not running: start it first")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_WORK_S)
 
     def _make_namespaces(self) -> None:
         for name in INITIAL_NAMESPACES:

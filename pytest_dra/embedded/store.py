@@ -168,6 +168,13 @@ class Store:
                 found.append((kind, state))
         return found
 
+    def forget(self, kind: str) -> None:
+        """Lose the history of a kind, as by compaction: no version seen so far can be resumed."""
+        self.version += 1
+        bucket = self.bucket(kind)
+        bucket.history.clear()
+        bucket.forgotten = self.version
+
     def _record(self, bucket: Bucket, change: Change) -> None:
         bucket.history.append(change)
         while len(bucket.history) > self._history:

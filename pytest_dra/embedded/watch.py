@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import AsyncIterator
+from collections.abc import Callable
 from typing import Final
 
 from pytest_dra.embedded import errors
@@ -29,6 +30,9 @@ BOOKMARK_S: Final = 60.0
 _TIMEOUT_MIN_S: Final = 1800
 _TIMEOUT_MAX_S: Final = 3600
 """A watch without timeoutSeconds ends at random in this span: clients shall not come together."""
+
+STALL_LOOK_S: Final = 0.05
+"""Pause between two looks whether a stalled watch may go on."""
 
 INITIAL_END: Final = "k8s.io/initial-events-end"
 """The annotation of the bookmark that ends the initial events."""
@@ -58,6 +62,9 @@ class Watch:
         self._listeners = store.bucket(kind.storage).listeners
         self._initial: list[Snapshot] = []
         self._failure: ApiError | None = None
+        self._span_s: float = options.timeout_s or random.randint(_TIMEOUT_MIN_S, _TIMEOUT_MAX_S)  # noqa: S311  spreads load
+        self._ended = False
+        self.stalled: Callable[[], bool] = _never
         self._open()
 
     def _open(self) -> None:
@@ -99,10 +106,24 @@ class Watch:
         if self._hear in self._listeners:
             self._listeners.remove(self._hear)
 
+    def shorten(self, span_s: float | None) -> None:
+        """End in order after ``span_s`` seconds, if that is earlier than planned."""
+        if span_s is not None:
+            self._span_s = min(self._span_s, span_s)
+
+    def fail(self, failure: ApiError) -> None:
+        """Send nothing but this failure; only before :meth:`frames` begins."""
+        self._failure = failure
+
+    def end(self) -> None:
+        """End in order, now."""
+        self._ended = True
+        self._woken.set()
+
     async def frames(self) -> AsyncIterator[bytes]:
         """Blocks of events to send, until the watch times out or fails."""
         options = self._options
-        if options.initial_events and options.rv > self._store.version:
+        if not self._failure and options.initial_events and options.rv > self._store.version:
             self._failure = await reads.catch_up(self._store, options.rv)
         if self._failure:
             yield frame("ERROR", encode(self._failure.status()))
@@ -119,10 +140,13 @@ class Watch:
 
     async def _live(self) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
-        span = self._options.timeout_s or random.randint(_TIMEOUT_MIN_S, _TIMEOUT_MAX_S)  # noqa: S311  spreads load
-        end = loop.time() + span
+        end = loop.time() + self._span_s
         bookmark_at = loop.time() + BOOKMARK_S
-        while not self._overflow:
+        while not self._overflow and not self._ended:
+            if self.stalled():
+                # in steps, because the end of a rule wakes nobody
+                await asyncio.sleep(STALL_LOOK_S)
+                continue
             block = self._drain()
             if block:
                 yield block
@@ -175,6 +199,10 @@ class Watch:
             "BOOKMARK",
             encode({"kind": resource.kind, "apiVersion": resource.api_version, **blank}),
         )
+
+
+def _never() -> bool:
+    return False
 
 
 def reversion(snapshot: Snapshot, rv: int) -> Snapshot:

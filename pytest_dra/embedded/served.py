@@ -1,0 +1,40 @@
+"""Which versions of resource.k8s.io a server serves, where a test wants others than usual."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Final
+
+from pytest_dra.api import resources
+from pytest_dra.api.versions import KubernetesVersion
+
+VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
+"""Versions of resource.k8s.io in the order in which clients prefer them."""
+
+_COMMON: Final = (
+    resources.DEVICE_CLASSES,
+    resources.RESOURCE_CLAIMS,
+    resources.RESOURCE_CLAIM_TEMPLATES,
+    resources.RESOURCE_SLICES,
+)
+"""What every one of them has."""
+
+
+def serving(version: KubernetesVersion, names: Sequence[str]) -> KubernetesVersion:
+    """The same Kubernetes version, serving only ``names`` of resource.k8s.io.
+
+    Raises:
+        ValueError: a version is none of ``v1``, ``v1beta2`` and ``v1beta1``.
+    """
+    unknown = sorted(set(names) - set(VERSIONS))
+    if unknown or not names:
+        raise ValueError(f"versions of resource.k8s.io: got {list(names)}, want some of {VERSIONS}")
+    kept = [found for found in version.served if found.version in names]
+    added = [
+        dataclasses.replace(resource, version=name)
+        for name in names
+        for resource in _COMMON
+        if not any(found.version == name for found in kept)
+    ]
+    return dataclasses.replace(version, served=(*kept, *added))
