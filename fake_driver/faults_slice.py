@@ -34,7 +34,8 @@ class ExtraInventories(Inventories):
 
     def load(self) -> Inventory:
         inventory = super().load()
-        model = next((device for pool in inventory.pools for device in pool.devices), {})
+        there = Inventories(dataclasses.replace(self.options, node_name=self.place())).load()
+        model = next((device for pool in there.pools for device in pool.devices), {})
         count = max(EXTRA_DEVICES, self.slices)
         made = tuple({**copy.deepcopy(model), "name": f"extra-{n}"} for n in range(count))
         pool = Pool(
@@ -45,7 +46,7 @@ class ExtraInventories(Inventories):
         return Inventory((*inventory.pools, pool))
 
     def place(self) -> str:
-        """What the extra pool is named after."""
+        """The node that the extra pool is named after and its devices are for."""
         return self.options.node_name
 
 
