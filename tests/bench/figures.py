@@ -112,10 +112,9 @@ def whole_runs() -> tuple[list[float], list[str]]:
             began = time.perf_counter()
             done = _python("-m", "pytest", "-p", "no:cacheprovider", "--dra-driver=fake", cwd=empty)
             seconds.append(time.perf_counter() - began)
-        last = (
-            f"exit {done.returncode}: {(done.stdout.strip().splitlines() or [''])[-1].strip('= ')}"
-        )
-    return seconds, last
+        failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+        ends.append("; ".join([f"exit {done.returncode}: {lines[-1].strip('= ')}", *failed]))
+    return seconds, ends
 
 
 def plugin_imports() -> tuple[list[float], list[float], str]:
