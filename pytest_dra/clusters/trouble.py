@@ -76,7 +76,8 @@ class EmbeddedTrouble:
         try:
             yield
         finally:
-            self._server.open_port()
+            if self._server.running:
+                self._server.open_port()
 
     @contextmanager
     def gates(self, gates: Mapping[str, bool]) -> Iterator[None]:
@@ -96,7 +97,8 @@ class EmbeddedTrouble:
         try:
             yield
         finally:
-            self._server.become(before)
+            if self._server.running:
+                self._server.become(before)
 
     def _rule(
         self, scope: Scope, effect: Effect, times: int | None

@@ -166,6 +166,6 @@ def _aggregated_resource(kind: Kind) -> Json:
 
 def _storage_hash(kind: Kind) -> str:
     resource = kind.resource
-    group = "" if kind.stored else resource.group
+    group = "" if kind.fails_as_core else resource.group
     text = f"{group}/{kind.stored_version or resource.version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()

@@ -138,6 +138,7 @@ class Handler:
         parts = routing.split(path)
         route = routing.resource_path(parts)
         if route is None:
+            await self._trouble(request, record)
             return self._other(request, path, parts, user)
         record.route = route
         if not self._discovery.has_group(route.group):
@@ -172,6 +173,8 @@ class Handler:
             )
         finally:
             record.body = call.sent
+        if route.kind is not None and route.kind.deprecated:
+            reply = dataclasses.replace(reply, warnings=(route.kind.deprecated, *reply.warnings))
         return _in_yaml(reply) if media.type == YAML and reply.watch is None else reply
 
     @staticmethod

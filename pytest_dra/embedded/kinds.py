@@ -12,6 +12,7 @@ from typing import Final
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.embedded import beta
 from pytest_dra.embedded import core
 from pytest_dra.embedded import events
 from pytest_dra.embedded.claims import ResourceClaims
@@ -47,6 +48,8 @@ class Kind:
     second view of the same objects, then ``view`` and ``unview`` convert). ``fields`` are the
     field labels of its selectors; ``deletes_to_object``: DELETE answers the object, not a Status.
     ``stored_version`` is the version that discovery's storage hash is made of, if another one.
+    ``fails_as_core``: failures name the core group. ``deprecated`` is the warning that comes with
+    every answer, ``field_path`` translates the fields of failures.
     """
 
     resource: Resource
@@ -64,6 +67,9 @@ class Kind:
     unview: Callable[[Json], Json] | None = None
     head: bytes = b""
     stored_version: str = ""
+    fails_as_core: bool = False
+    deprecated: str = ""
+    field_path: Callable[[str], str] | None = None
 
     @property
     def storage(self) -> str:
@@ -271,6 +277,7 @@ def _event_kinds() -> list[dict[str, Any]]:
             "fields": _event_fields("regarding", ("reportingController", "reportingComponent")),
             "short_names": ("ev",),
             "deletes_to_object": False,
+            "fails_as_core": True,
             "view": events.to_new,
             "unview": events.to_core,
         },
@@ -284,14 +291,38 @@ def _event_kinds() -> list[dict[str, Any]]:
     ]
 
 
+def _beta_kinds(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The older versions of the kinds of DRA: other views of the same objects."""
+    found = []
+    for entry in entries:
+        name = entry["resource"].kind
+        for version in _BETAS:
+            resource = dataclasses.replace(entry["resource"], version=version)
+            warning = f"{resource.api_version} {name} is deprecated; use resource.k8s.io/v1 {name}"
+            older = {**entry, "resource": resource, "deprecated": warning, "stored_version": "v1"}
+            if version == "v1beta1" and name in beta.VIEWS:
+                view, unview = beta.VIEWS[name]
+                older |= {
+                    "type": f"{beta.TYPES}.{name}",
+                    "stored": entry["type"],
+                    "view": view,
+                    "unview": unview,
+                    "field_path": beta.field_path,
+                }
+            found.append(older)
+    return found
+
+
+_BETAS: Final = ("v1beta1", "v1beta2")
+
+
 def registry(version: KubernetesVersion) -> dict[tuple[str, str, str], Kind]:
     """All kinds of a server of this version by (group, version, plural)."""
     found: dict[tuple[str, str, str], Kind] = {}
-    served = set(version.served)
-    for entry in [*_dra_kinds(version), *_plain_kinds(), *_core_kinds(), *_event_kinds()]:
+    dra = _dra_kinds(version)
+    wanted = [entry for entry in [*dra, *_beta_kinds(dra)] if entry["resource"] in version.served]
+    for entry in [*wanted, *_plain_kinds(), *_core_kinds(), *_event_kinds()]:
         resource: Resource = entry["resource"]
-        if resource.group == resources.RESOURCE_GROUP and resource not in served:
-            continue
         head = encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
         kind = Kind(singular=resource.kind.lower(), head=head, **entry)
         found[resource.group, resource.version, resource.plural] = kind

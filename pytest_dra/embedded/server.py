@@ -44,6 +44,8 @@ STOP_S: Final = 0.8
 _WORK_S: Final = 10.0
 """Longest wait for the loop to do what another thread wants: mostly below a millisecond."""
 
+_NOT_RUNNING: Final = "the API server is not running: start it first"
+
 T = TypeVar("T")
 
 INITIAL_NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -200,15 +202,20 @@ class ApiServer:
         """The version that the server behaves like now."""
         return self._version
 
+    @property
+    def running(self) -> bool:
+        """True from the start to the end of the server."""
+        return self._thread is not None and self._thread.is_alive() and self._ready.is_set()
+
     def _running(self) -> Port:
-        if self._port is None:
-            raise RuntimeError("the API server is not running: start it first")
+        if self._port is None or not self.running:
+            raise RuntimeError(_NOT_RUNNING)
         return self._port
 
     def _in_loop(self, work: Coroutine[object, object, T]) -> T:
-        if self._loop is None:
+        if self._loop is None or not self.running:
             work.close()
-            raise RuntimeError("the API server is not running: start it first")
+            raise RuntimeError(_NOT_RUNNING)
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_WORK_S)
 
     def _make_namespaces(self) -> None:

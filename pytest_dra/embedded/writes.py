@@ -140,8 +140,11 @@ def _was_generated(meta: Json) -> bool:
 
 def invalid(kind: Kind, name: str, causes: list[Cause]) -> errors.ApiError:
     """422 about an object of this kind."""
-    # a second view of a kind reports failures as the kind that is stored
-    group = "" if kind.stored else kind.resource.group
+    # the new form of events reports failures as the core kind that is stored
+    group = "" if kind.fails_as_core else kind.resource.group
+    if kind.field_path is not None:
+        path = kind.field_path
+        causes = [dataclasses.replace(cause, field=path(cause.field)) for cause in causes]
     return errors.invalid(group, kind.resource.kind, name, causes)
 
 
