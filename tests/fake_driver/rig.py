@@ -8,6 +8,7 @@ import json
 import shutil
 import socket
 import tempfile
+import threading
 import uuid
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -216,4 +217,7 @@ def running(fault: str = "", **options: Any) -> Iterator[Rig]:
     finally:
         rig.store.close()
         rig.stop()
+        for thread in threading.enumerate():
+            if isinstance(thread, threading.Timer):
+                thread.join(CALL_S)  # what is written late must not come after the removal
         shutil.rmtree(root, ignore_errors=True)
