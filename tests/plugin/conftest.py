@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 RUN_LIMIT_S = 120.0
 """Longest run of pytest in a process of its own."""
 
-QUICK = ("-p", "no:unraisableexception")
-"""That plugin of pytest collects garbage five times at the end, a second in a process like this."""
+QUICK = ("-p", "no:unraisableexception", "-p", "no:hypothesispytest")
+"""These plugins cost a second at the end: garbage collected five times, hypothesis imported."""
 
 
 class Runs:
