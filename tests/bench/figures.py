@@ -112,6 +112,7 @@ def whole_runs() -> tuple[list[float], list[str]]:
             began = time.perf_counter()
             done = _python("-m", "pytest", "-p", "no:cacheprovider", "--dra-driver=fake", cwd=empty)
             seconds.append(time.perf_counter() - began)
+        lines = done.stdout.strip().splitlines() or ["no output"]
         failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
         ends.append("; ".join([f"exit {done.returncode}: {lines[-1].strip('= ')}", *failed]))
     return seconds, ends
