@@ -41,7 +41,7 @@ SETTLE_S = 5.0
 """Publishing has settled after this long without a slice write (term of the catalogue)."""
 
 SETTLE_LIMIT_S = 60.0
-"""Longest wait for that."""
+"""Longest wait for that, from the start of the driver's process."""
 
 STOP_S = 10.0
 """A driver that has not ended this long after SIGTERM is killed (a pod has 30 s by default)."""
@@ -131,6 +131,7 @@ class Instance:
             driver_name=driver_name or "",
         )
         self.started_serial = 0
+        self._predecessors: tuple[Plugin, ...] = ()
         self._silent: set[str] = set()
 
     def start(self) -> None:
@@ -141,6 +142,9 @@ class Instance:
 
     def _start_driver(self) -> None:
         self.started_serial = len(self.timeline)
+        # What an earlier process registered is connected again as soon as somebody listens on the
+        # same path, and is deregistered, with all its calls, at the kubelet's next look.
+        self._predecessors = self.kubelet.plugins()
         self.timeline.add(Mark(text="driver starts", instance=self.name))
         if self._expected_name:
             # Some drivers expect the directory that a DaemonSet's hostPath mount would have made.
@@ -209,7 +213,8 @@ class Instance:
         return self._plugin_now()
 
     def _plugin_now(self) -> Plugin | None:
-        return self.kubelet.plugin(self._expected_name, Deadline.after(0.0))
+        plugin = self.kubelet.plugin(self._expected_name, Deadline.after(0.0))
+        return None if plugin in self._predecessors else plugin
 
     @property
     def over(self) -> bool:
@@ -295,7 +300,8 @@ class Instance:
             writes = self.slice_writes(since=self.started_serial)
             return writes[-1].at if writes else began
 
-        deadline = Deadline.after(0.0 if self.over else SETTLE_LIMIT_S)
+        left = max(2 * SETTLE_S, began + SETTLE_LIMIT_S - self.timeline.now())
+        deadline = Deadline.after(0.0 if self.over else left)
         return quiet(self.timeline, last_write, for_s=SETTLE_S, deadline=deadline)
 
     def devices(self) -> list[Device]:
