@@ -11,7 +11,7 @@ from pytest_dra.kubelet.settings import KubeletSettings
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 
-IDLE_S = 1.0
+IDLE_S = 60.0
 """Longest sleep while nothing is due: every change wakes the thread, so this is only a bound."""
 
 

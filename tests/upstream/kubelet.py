@@ -11,9 +11,11 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from pytest_dra.spec import Json
 from tests.upstream import kubelet_recordings as recordings
+from tests.upstream.kubelet_compare import CHANCES
 from tests.upstream.kubelet_compare import TOLERANCE_S
 from tests.upstream.kubelet_compare import differences
 from tests.upstream.kubelet_play import play
@@ -28,20 +30,36 @@ def main(arguments: list[str] | None = None) -> int:
     for version in [asked.kubernetes] if asked.kubernetes else recordings.VERSIONS:
         scenarios = _scenarios(asked, version)
         for name, scenario in scenarios.items():
-            why = reason(name)
+            why = reason(name, version)
             if why:
                 say(f"{version} {name}: not played: {why}\n")
                 continue
-            ours = play(name, scenario, version)
-            found = differences(name, scenario, ours, tolerance_s=asked.tolerance)
+            found, ours, chance = held(name, scenario, version, tolerance_s=asked.tolerance)
             agree, differ = agree + (not found), differ + bool(found)
             for line in found:
                 say(f"{version} {name}: {line}\n")
+            if not found and chance != 1.0:
+                say(f"{version} {name}: agrees with {chance:.0%} of gRPC's pauses\n")
             if asked.show:
                 _show(scenario, ours)
             sys.stdout.flush()
     say(f"{agree} agree, {differ} differ\n")
     return 1 if differ or not agree else 0
+
+
+def held(
+    name: str, scenario: Json, version: str, *, tolerance_s: float = TOLERANCE_S
+) -> tuple[list[str], list[list[Any]], float]:
+    """The differences of one scenario, what was seen of ours, and which chance of gRPC it took."""
+    first: tuple[list[str], list[list[Any]], float] | None = None
+    for chance in CHANCES:
+        ours = play(name, scenario, version, chance=chance)
+        found = differences(name, scenario, ours, tolerance_s=tolerance_s)
+        first = first or (found, ours, chance)
+        if not found:
+            return found, ours, chance
+    assert first is not None
+    return first
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
@@ -75,7 +93,7 @@ def _scenarios(asked: argparse.Namespace, version: str) -> Json:
     }
 
 
-def _show(scenario: Json, ours: list[list[object]]) -> None:
+def _show(scenario: Json, ours: list[list[Any]]) -> None:
     lines = [(row[0], "real", row) for row in scenario["saw"]] + [
         (row[0], "ours", row) for row in ours
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import shutil
 import tempfile
 import threading
@@ -22,22 +23,31 @@ from pytest_dra.wire import GET_INFO
 from pytest_dra.wire import HEALTH_METHODS
 from pytest_dra.wire import NOTIFY_REGISTRATION_STATUS
 from pytest_dra.wire import Method
+from tests.upstream.kubelet_clock import LATE_S
 from tests.upstream.kubelet_clock import TurnedClock
 from tests.upstream.kubelet_plugin import Call
 from tests.upstream.kubelet_plugin import Loop
 from tests.upstream.kubelet_plugin import Socket
+from tests.upstream.kubelet_recordings import SAME_MOMENT_S
+from tests.upstream.kubelet_recordings import usual_info
 
 KUBELET_SETTINGS = KubeletSettings(
-    poll_s=1.002, probe_s=0.0, reconnect_s=1.0, reconnect_limit_s=120.0
+    poll_s=0.993, probe_s=0.0, reconnect_s=1.0, reconnect_limit_s=120.0
 )
-"""The kubelet's own numbers where the bench has shorter ones. The loop of 1 s drifts by some
-milliseconds a turn in the recordings, and a failed attempt takes some (``ANSWER_S``)."""
+"""The kubelet's own numbers where the bench has shorter ones; the loop of 1 s with what a timer is
+late (``LATE_S``) and with the 2 ms a turn by which it drifts in the recordings."""
 
-ANSWER_S = 0.009
+ANSWER_S = LATE_S
 """What a call takes that is answered at once."""
 
-AFTER_S = 6.0
+AFTER_S = 2.0
 """The play goes on for so long after the recording's end: what comes late is seen, late."""
+
+AWAIT_S = 1.2
+"""An act that has waited for the kubelet waits for ours at most so much longer: one turn."""
+
+AWAIT_STEP_S = 0.05
+"""How finely it waits."""
 
 BEFORE_S = 2.0
 """The kubelet runs for so long when the scenario begins."""
@@ -55,21 +65,24 @@ METHODS: dict[str, Method] = {
 RECORDED_PLUGINS = "/var/lib/kubelet/plugins"
 RECORDED_REGISTRY = "/var/lib/kubelet/plugins_registry"
 
-HANGS: Json = {"hang": True}
 
+def play(name: str, scenario: Json, kubernetes: str, *, chance: float = 1.0) -> list[list[Any]]:
+    """What the plugin of the scenario saw of our kubelet, in the form of ``saw``.
 
-def play(name: str, scenario: Json, kubernetes: str) -> list[list[Any]]:
-    """What the plugin of the scenario saw of our kubelet, in the form of ``saw``."""
+    ``chance`` is what gRPC's chance makes of the pauses between connects: 0.8 to 1.2.
+    """
     root = Path(tempfile.mkdtemp(prefix="dra-", dir="/tmp"))
     try:
-        with contextlib.closing(_Play(name, scenario, kubernetes, root)) as played:
+        with contextlib.closing(_Play(name, scenario, kubernetes, root, chance)) as played:
             return played.run()
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
 class _Play:
-    def __init__(self, name: str, scenario: Json, kubernetes: str, root: Path) -> None:
+    def __init__(
+        self, name: str, scenario: Json, kubernetes: str, root: Path, chance: float
+    ) -> None:
         self._name = name
         self._scenario = scenario
         self._root = root
@@ -89,7 +102,7 @@ class _Play:
             instance="played",
             kubernetes=kubernetes,
             wipe=self._wipe,
-            settings=KUBELET_SETTINGS,
+            settings=dataclasses.replace(KUBELET_SETTINGS, reconnect_s=chance),
             checkpoint=self._checkpoint,
             clock=self._clock,
         )
@@ -133,6 +146,15 @@ class _Play:
         self._saw.append([round(self._clock.now(), 2), lane, list(what)])
 
     # ------------------------------------------------------------ what is done
+    def _do_await(self, lane: str, count: int, after_s: float) -> None:
+        end = self._clock.now() + AWAIT_S
+        seen = [row[0] for row in self._saw if row[1] == lane]
+        while len(seen) < count and self._clock.now() < end:
+            self._clock.turn_to(self._clock.now() + AWAIT_STEP_S)
+            seen = [row[0] for row in self._saw if row[1] == lane]
+        if len(seen) >= count:
+            self._clock.turn_to(seen[count - 1] + after_s)
+
     def _do_bind(self, label: str, sock: str) -> None:
         self._sockets[label, sock].bind()
 
@@ -157,6 +179,9 @@ class _Play:
 
     def _do_close(self, label: str, sock: str) -> None:
         self._sockets[label, sock].close()
+        # Who closed first, within a moment, is chance, and left out of the recordings as well.
+        lane, since = f"{label}/{sock}", self._clock.now() - SAME_MOMENT_S
+        self._saw = [row for row in self._saw if row[1:] != [lane, ["close"]] or row[0] < since]
 
     def _do_drop(self, label: str, sock: str) -> None:
         self._sockets[label, sock].drop()
@@ -232,22 +257,23 @@ class _Play:
             self._stream(socket, call, method, step["stream"])
             return
         moment = self._clock.now() + max(ANSWER_S, step.get("delay", 0.0))
-        self._clock.at(moment, lambda: self._answer(label, socket, call, request, step))
+        body = self._response(label, method, request, step).SerializeToString()
 
-    def _answer(self, label: str, socket: Socket, call: Call, request: Any, step: Json) -> None:
-        method = METHODS[call.path]
-        if step.get("close"):
-            socket.cut(call)
-        elif step.get("code"):
-            self._note(f"{label}/{'reg' if method is GET_INFO or method is NOTIFY_REGISTRATION_STATUS else 'dra'}", "answer", call.method, step["code"])
-            socket.fail(call, step["code"])
-        else:
-            socket.answer(call, self._response(label, method, request, step).SerializeToString())
+        def answer() -> None:
+            if step.get("close"):
+                socket.cut(call)
+            elif step.get("code"):
+                self._note(lane, "answer", call.method, step["code"])
+                socket.fail(call, step["code"])
+            else:
+                socket.answer(call, body)
+
+        self._clock.at(moment, answer)
 
     def _response(self, label: str, method: Method, request: Any, step: Json) -> Any:
         made = method.response()
         if method is GET_INFO:
-            info = step.get("info") or self._usual(label)
+            info = step.get("info") or usual_info(self._scenario["plugins"][label])
             made.type, made.name = info["type"], info["name"]
             made.endpoint = self._here(info["endpoint"])
             made.supported_versions.extend(info["versions"])
@@ -255,15 +281,6 @@ class _Play:
             for claim in request.claims:
                 made.claims[claim.uid].error = step.get("errors", {}).get(claim.uid, "")
         return made
-
-    def _usual(self, label: str) -> Json:
-        about = self._scenario["plugins"][label]
-        return {
-            "type": "DRAPlugin",
-            "name": about["driver"],
-            "endpoint": f"{RECORDED_PLUGINS}/{about['driver']}/{about['dra']}",
-            "versions": ["v1.DRAPlugin", "v1beta1.DRAPlugin"],
-        }
 
     def _stream(self, socket: Socket, call: Call, method: Method, steps: list[Any]) -> None:
         moment = self._clock.now()

@@ -31,6 +31,12 @@ AT_ONCE_S = 0.2
 SAME_MOMENT_S = 0.15
 """A connection that ends this close to an act of the plugin was closed by the plugin."""
 
+CLOSING_S = 0.25
+"""A connection that the plugin has closed is seen to end within this time."""
+
+AWAITED_S = 0.3
+"""An act that follows so soon upon something of the kubelet has waited for it."""
+
 KUBELET_ENDS_S = 3.0
 """A connection that ends this soon after the order to stop the kubelet was closed by its end."""
 
@@ -48,10 +54,38 @@ CHECKPOINT = {
 }
 
 
+REPEATED = ("path", "error")
+"""Parts of a call that are kept only where they change."""
+
+
 def kept() -> Json:
     """The reduced recordings that are kept here."""
     made: Json = json.loads(REDUCED.read_text())
+    for scenarios in made.values():
+        for scenario in scenarios.values():
+            _expand(scenario.get("saw", ()))
     return made
+
+
+def _expand(saw: list[list[Any]]) -> None:
+    last: dict[tuple[str, str, str], str] = {}
+    for _, lane, what in saw:
+        for key in REPEATED:
+            if what[0] == "call" and key in what[2]:
+                known = last.get((lane, what[1], key), "")
+                text = last[lane, what[1], key] = what[2][key] or known
+                what[2][key] = text
+
+
+def _squeeze(saw: list[list[Any]]) -> None:
+    last: dict[tuple[str, str, str], str] = {}
+    for _, lane, what in saw:
+        for key in REPEATED:
+            if what[0] == "call" and key in what[2]:
+                text = what[2][key]
+                if last.get((lane, what[1], key)) == text:
+                    what[2][key] = ""
+                last[lane, what[1], key] = text
 
 
 def read(directory: Path, version: str) -> Json:
@@ -63,16 +97,30 @@ def read(directory: Path, version: str) -> Json:
 
 
 def reduced(name: str, recording: Json) -> Json:
-    """The facts of one recording; only ``about`` for one that is not played."""
+    """The facts of one recording; nothing of one that is not played."""
     if scope.reason(name):
-        return {"about": recording["about"]}
+        return {}
     return _Reduction(name, recording).made()
+
+
+def keep(directory: Path) -> None:
+    """Reduce the recordings below ``directory`` and keep them here."""
+    lines = []
+    for version in VERSIONS:
+        every = read(directory, version)
+        for scenario in every.values():
+            _squeeze(scenario.get("saw", ()))
+        scenarios = [
+            f"{json.dumps(name)}:{json.dumps(scenario, separators=(',', ':'))}"
+            for name, scenario in every.items()
+        ]
+        lines.append(f"{json.dumps(version)}:{{\n" + ",\n".join(scenarios) + "\n}")
+    REDUCED.write_text("{" + ",\n".join(lines) + "}\n")
 
 
 class _Reduction:
     def __init__(self, name: str, recording: Json) -> None:
         self.name = name
-        self.about = recording["about"]
         self.facts = recording["facts"]
         self.rows: list[Json] = recording["timeline"]
         self.plugins: dict[str, Json] = {}
@@ -95,17 +143,20 @@ class _Reduction:
             elif "ev" in row:
                 self._event(index, row)
         last = max(row["t"] for row in self.rows)
-        wiped = sum(1 for row in self.saw if row[1] == "slices")
         for _ in range(scope.DELETED_BY_HAND.get(self.name, 0)):
             found = [row for row in self.saw if row[1] == "slices"]
             self.saw.remove(found[-1])
-            wiped -= 1
         self.do.sort(key=lambda act: act[0])
+        for steps in (steps for of_label in self.script.values() for steps in of_label.values()):
+            while steps and not steps[-1]:
+                steps.pop()
         return {
-            "about": self.about,
             "plugins": self.plugins,
             "do": self.do,
-            "script": self.script,
+            "script": {
+                label: {method: steps for method, steps in of_label.items() if steps}
+                for label, of_label in self.script.items()
+            },
             "saw": self.saw,
             "until": max(last, scope.UNTIL_S.get(self.name, 0.0)),
             "phase": self._phase(),
@@ -124,23 +175,18 @@ class _Reduction:
         dra = "dra.sock" if first else f"dra-{number}.sock"
         reg = f"{driver}-reg.sock" if first else f"{driver}-{number}-reg.sock"
         reg = scope.FILES.get(self.name, {}).get(label, reg)
-        self.plugins[label] = {"driver": driver, "reg": reg, "dra": dra}
+        said = scope.SAID_ENDPOINT.get(self.name, {}).get(label, dra)
+        self.plugins[label] = {"driver": driver, "reg": reg, "dra": dra, "said": said}
         self.infos[label] = self._usual(label)
         self.script[label] = {}
 
     def _usual(self, label: str) -> Json:
-        about = self.plugins[label]
-        endpoint = f"{PLUGINS_DIR}/{about['driver']}/{about['dra']}"
-        return {
-            "type": "DRAPlugin",
-            "name": about["driver"],
-            "endpoint": endpoint,
-            "versions": USUAL_VERSIONS,
-        }
+        return usual_info(self.plugins[label])
 
     # ------------------------------------------------------------ what was done
     def _do(self, index: int, row: Json) -> None:
         text, at, label = row["do"], row["t"], row.get("plugin")
+        self._await(row)
         if text in scope.FILE_ACTIONS:
             verb, *paths = scope.FILE_ACTIONS[text]
             later = 0.02 if verb == "remove" else 0.0
@@ -167,9 +213,18 @@ class _Reduction:
         if text in KUBELET_STARTS:
             self.do.append([self._started_at(index, at), "start"])
 
+    def _await(self, row: Json) -> None:
+        """An act that follows soon upon something the kubelet did has waited for it."""
+        if not self.saw or "plugin" not in row:
+            return
+        at, lane, _ = self.saw[-1]
+        if row["t"] - at <= AWAITED_S:
+            seen = sum(1 for each in self.saw if each[1] == lane)
+            self.do.append([row["t"], "await", lane, seen, round(row["t"] - at, 2)])
+
     def _how_it_listens(self, index: int, row: Json) -> str:
         for later in self.rows[index + 1 :]:
-            if later.get("do") == "listens, never answers":
+            if later.get("do") == "listens, never answers" and row["sock"] == "reg":
                 return "mute"
             if (later.get("plugin"), later.get("sock")) != (row["plugin"], row["sock"]):
                 continue
@@ -239,7 +294,9 @@ class _Reduction:
         for act in self.do:
             if act[1] in ("bind", "mute") and act[3] == "reg":
                 appeared = float(act[0]) + 0.5
-        first = next((r["t"] for r in self.rows if (r.get("ev"), r.get("sock")) == ("open", "reg")), 0)
+        first = next(
+            (r["t"] for r in self.rows if (r.get("ev"), r.get("sock")) == ("open", "reg")), 0
+        )
         return round((appeared or first) % 1.0, 3)
 
     # ------------------------------------------------------------ what happened at the plugin
@@ -267,27 +324,26 @@ class _Reduction:
             if (each.get("plugin"), each.get("sock"), each.get("conn"))
             == (row["plugin"], row["sock"], row["conn"])
         ]
-        if any(each["ev"] == "goaway" for each in same) or self._kubelet_ends(row["t"]):
+        if any(each["ev"] == "goaway" for each in same):
             return True
-        if any(each.get("closing") for each in same):
-            return False
         label, sock = row["plugin"], row["sock"]
-        return not any(
-            abs(act[0] - row["t"]) <= SAME_MOMENT_S
-            and act[1] in ("close", "drop")
-            and (act[2], act[3]) == (label, sock)
-            for act in self.do + self._closes_to_come(index, row)
+        plugins = any(each.get("closing") for each in same) or any(
+            0 <= row["t"] - act[0] <= CLOSING_S
+            and act[1:] in (["close", label, sock], ["drop", label, sock])
+            for act in self.do
         )
+        if plugins or self._kubelet_ends(row["t"]):
+            return not plugins
+        return sock != "dra" or not self._closes_to_come(index, row)
 
-    def _closes_to_come(self, index: int, row: Json) -> list[list[Any]]:
-        """A socket file that is removed just after its connection ended: the plugin's doing."""
-        return [
-            [row["t"], "close", row["plugin"], row["sock"]]
-            for later in self.rows[index + 1 :]
-            if later["t"] - row["t"] <= SAME_MOMENT_S
+    def _closes_to_come(self, index: int, row: Json) -> bool:
+        """Whether the socket file is removed just after its connection ended: the plugin's doing."""
+        return any(
+            later["t"] - row["t"] <= SAME_MOMENT_S
             and later.get("do") == "socket file removed"
             and (later["plugin"], later["sock"]) == (row["plugin"], row["sock"])
-        ]
+            for later in self.rows[index + 1 :]
+        )
 
     def _call(self, index: int, row: Json, lane: str) -> None:
         label, method = row["plugin"], row["method"]
@@ -346,6 +402,9 @@ class _Reduction:
             slow = ends and ends[0]["ev"] == "cancelled"
             if slow or (row["method"] in NODE_CALLS and ends):
                 return {"hang": True}, None
+            if not ends and row["method"] != "NotifyRegistrationStatus":
+                # The recording ends here.
+                return {"hang": True}, None
             took = ends[0]["t"] - row["t"] if ends and row["sock"] == "reg" else 0.0
             return ({"delay": round(took, 2)} if took > AT_ONCE_S else {}), None
         return self._answered(row, answers[0])
@@ -366,7 +425,9 @@ class _Reduction:
             info = usual if info == "the usual" else info
             if info != usual:
                 step["info"] = info
-        errors = {each["uid"]: each["error"] for each in answer.get("claims", ()) if "error" in each}
+        errors = {
+            each["uid"]: each["error"] for each in answer.get("claims", ()) if "error" in each
+        }
         if errors:
             step["errors"] = errors
         return step, None
@@ -400,6 +461,16 @@ def _stream(opened: float, answers: list[Json]) -> list[list[Any]]:
         steps.append([pause if pause > AT_ONCE_S else 0.0, what])
         before = answer["t"]
     return steps
+
+
+def usual_info(plugin: Json) -> Json:
+    """The answer to GetInfo of most plugins of the recordings."""
+    return {
+        "type": "DRAPlugin",
+        "name": plugin["driver"],
+        "endpoint": f"{PLUGINS_DIR}/{plugin['driver']}/{plugin['said']}",
+        "versions": USUAL_VERSIONS,
+    }
 
 
 def normalised(text: str) -> str:
