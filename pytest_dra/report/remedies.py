@@ -38,7 +38,8 @@ def remedy(result: CaseResult) -> str:
     if reason.startswith(DESELECTED):
         return f"leave the selection of cases out, or name it: --dra-case={result.case.id}"
     if reason.startswith(BLOCKED):
-        return f"see {reason.removeprefix(BLOCKED)}, which did not pass"
+        blockers = reason.removeprefix(BLOCKED)
+        return f"see why {blockers} did not pass: --dra-case={blockers.replace(', ', ',')}"
     if reason.startswith(INPUT_MISSING):
         fields = reason.removeprefix(INPUT_MISSING).split(", ")
         given = [f"{field} ({catalogue().inputs.get(field, 'see the schema')})" for field in fields]

@@ -11,6 +11,7 @@ from pytest_dra.report.plain import spelled_ids
 from pytest_dra.report.redaction import redacted
 from pytest_dra.report.remedies import command
 from pytest_dra.report.remedies import remedy
+from pytest_dra.report.results import DESELECTED
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import RunResult
 from pytest_dra.report.results import State
@@ -125,13 +126,17 @@ def _told(run: RunResult, judged: Judgement) -> bool:
 
 
 def _lacking(run: RunResult) -> Iterator[str]:
-    """Cases that were not judged, grouped by their reason; the remedy where a MUST is concerned."""
+    """Cases that were not judged, grouped by their reason; the remedy where a MUST is concerned.
+
+    Those that the user has left out are only counted: the user knows, and they may be many.
+    """
     groups: dict[tuple[str, str], list[CaseResult]] = {}
     for each in run.results:
         if each.state in LACKING and not each.provisional:
             groups.setdefault((each.state.value, each.reason), []).append(each)
     for (state, reason), members in list(groups.items())[:REASONS_SHOWN]:
-        yield f"{state}, {reason}: {spelled_ids(each.case.id for each in members)}"
+        ids = spelled_ids(each.case.id for each in members)
+        yield f"{state}, {reason}: {f'{len(members)} of the cases' if reason == DESELECTED else ids}"
         musts = [each for each in members if each.case.level is Level.MUST]
         way_out = remedy(musts[0]) if musts else ""
         if way_out:

@@ -24,7 +24,7 @@ from tests.report.running import run_of
             "deselected",
             "leave the selection of cases out, or name it: --dra-case=PREP-001",
         ),
-        (State.NOT_RUN, "blocked by REG-001", "see REG-001, which did not pass"),
+        (State.NOT_RUN, "blocked by REG-001", "see why REG-001 did not pass: --dra-case=REG-001"),
         (
             State.NOT_RUN,
             "input missing: samples.bad_config",
