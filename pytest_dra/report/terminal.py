@@ -135,8 +135,10 @@ def _lacking(run: RunResult) -> Iterator[str]:
         if each.state in LACKING and not each.provisional:
             groups.setdefault((each.state.value, each.reason), []).append(each)
     for (state, reason), members in list(groups.items())[:REASONS_SHOWN]:
-        ids = spelled_ids(each.case.id for each in members)
-        yield f"{state}, {reason}: {f'{len(members)} of the cases' if reason == DESELECTED else ids}"
+        which = spelled_ids(each.case.id for each in members)
+        if reason == DESELECTED:
+            which = f"{len(members)} of the cases"
+        yield f"{state}, {reason}: {which}"
         musts = [each for each in members if each.case.level is Level.MUST]
         way_out = remedy(musts[0]) if musts else ""
         if way_out:
