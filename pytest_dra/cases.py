@@ -62,10 +62,13 @@ def case(id: str, level: Level, *, settles: bool = False) -> Callable[[Body], Bo
     """
 
     def declare(body: Body) -> Body:
-        found = catalogue().case(id)
+        try:
+            found = catalogue().case(id)
+        except KeyError as error:
+            raise CaseError(f"{id}: {error.args[0]}") from error
         if found.level is not level:
             raise CaseError(f"{id}: level {level.value} in code, {found.level.value} in catalogue")
-        title = (body.__doc__ or "").strip().splitlines()[0].rstrip(".")
+        title = (body.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         if title.casefold() != found.title.casefold():
             raise CaseError(f"{id}: docstring {title!r}, title in the catalogue {found.title!r}")
         _declared[id] = Declared(found, body, settles)

@@ -51,8 +51,7 @@ class Claim:
 class Wanted:
     """What one request of a claim asks for and gets.
 
-    ``devices`` are results of the driver under test; ``foreign`` adds results of
-    :data:`DECOY_DRIVER`, before (``first``) or after the driver's own.
+    ``devices`` are the driver's devices that the allocation gives to it.
     """
 
     request: str
@@ -155,7 +154,7 @@ class Claims:
         self._made.pop(claim.uid, None)
 
     def delete_all(self) -> None:
-        """Delete every claim that is left, and the namespaces made for them."""
+        """Delete every claim that is left."""
         for claim in self.living:
             self.delete(claim)
 

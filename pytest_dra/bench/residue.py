@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -40,10 +41,11 @@ class Tree:
 
 def _walk(directory: Path, label: str, sizes: dict[str, int], depth: int) -> None:
     try:
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        with os.scandir(directory) as scan:
+            entries = list(itertools.islice(scan, ENTRY_LIMIT - len(sizes)))
     except OSError:
         return
-    for entry in entries:
+    for entry in sorted(entries, key=lambda entry: entry.name):
         if len(sizes) >= ENTRY_LIMIT:
             return
         path = f"{label}/{entry.name}"

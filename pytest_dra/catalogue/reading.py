@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -30,6 +31,9 @@ HASH_DIGITS = 16
 """Digits of the hash that reports show: 64 bits tell editions of one file apart for ever."""
 
 RETIRED = "retired"
+
+_NOTES = re.compile(r" \(contract [^)]*\)")
+"""Sections of the project's own notes, which a reader of a report does not have."""
 
 T = TypeVar("T")
 
@@ -111,7 +115,9 @@ def _case(item: Json) -> Case:
         since=item["since"],
         until=item["until"],
         profiles=tuple(item["profile"]),
-        sources=tuple(Source(each["kind"], each["ref"]) for each in item["sources"]),
+        sources=tuple(
+            Source(each["kind"], _NOTES.sub("", each["ref"])) for each in item["sources"]
+        ),
         breaks=item["breaks"],
         fault=item["fault"],
         needs=tuple(item["needs"]),

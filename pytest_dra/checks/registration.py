@@ -69,9 +69,7 @@ def needed_services(oldest_kubelet: str | None, newest_kubelet: str | None) -> t
     if oldest_kubelet is None and newest_kubelet is None:
         return KNOWN_SERVICES
     needs_v1 = newest_kubelet is None or _minor(newest_kubelet) >= V1_SINCE
-    needs_beta = oldest_kubelet is not None and _minor(oldest_kubelet) < V1_SINCE
-    if not needs_beta and not needs_v1:
-        return KNOWN_SERVICES
+    needs_beta = oldest_kubelet is None or _minor(oldest_kubelet) < V1_SINCE
     return tuple(
         name for name, needed in zip(KNOWN_SERVICES, (needs_v1, needs_beta), strict=True) if needed
     )

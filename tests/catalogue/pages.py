@@ -6,7 +6,6 @@ repository finds the cases without running anything.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -40,10 +39,6 @@ retired, never renumbered. To run some of them, name ids, areas or patterns:
 """
 
 COLUMNS = ("Case", "Level", "Title", "What breaks", "Sources", "Needs", "Since", "Features")
-
-_NOTES = re.compile(r" \(contract [^)]*\)")
-"""Sections of the project's own notes, which a reader of the page does not have."""
-
 
 def render(data: Catalogue, have: frozenset[str]) -> str:
     """The whole page.
@@ -115,7 +110,7 @@ def _row(case: Case) -> list[str]:
         case.level.value,
         case.title,
         case.breaks,
-        _NOTES.sub("", "; ".join(str(source) for source in case.sources)),
+        "; ".join(str(source) for source in case.sources),
         ", ".join(case.needs),
         since,
         ", ".join(features),

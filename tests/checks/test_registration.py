@@ -268,7 +268,8 @@ def test_a_bad_registration_is_told_with_place_value_and_wish(
         pytest.param("1.34", "1.37", (V1,), id="new only"),
         pytest.param("v1.34.2", None, (V1,), id="new, written as a tag"),
         pytest.param("1.32", "1.33", (BETA,), id="old only"),
-        pytest.param(None, "1.36", (V1,), id="an upper end alone"),
+        pytest.param(None, "1.36", (V1, BETA), id="an upper end alone"),
+        pytest.param(None, "1.33", (BETA,), id="an old upper end alone"),
     ],
 )
 def test_the_range_of_kubelets_decides_which_services_are_needed(
