@@ -6,6 +6,7 @@ repository finds the cases without running anything.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -39,6 +40,7 @@ retired, never renumbered. To run some of them, name ids, areas or patterns:
 """
 
 COLUMNS = ("Case", "Level", "Title", "What breaks", "Sources", "Needs", "Since", "Features")
+
 
 def render(data: Catalogue, have: frozenset[str]) -> str:
     """The whole page.
