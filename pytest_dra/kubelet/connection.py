@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,6 +69,16 @@ def shown(path: Path) -> str:
     return bounded_text(os.fsencode(path).decode("utf-8", "replace"))
 
 
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what an interrupted run has left open: later its watching threads stand still."""
+    for connection in list(_open):
+        connection.close()
+
+
 class Outcome:
     """How a call ended, before anybody looked into the answer."""
 
@@ -119,6 +131,7 @@ class Connection:
         self._streams: list[Any] = []
         self._channel: grpc.Channel | None = None
         if not self._problem:
+            _open.add(self)
             self._channel = self._new_channel()
             threading.Thread(target=self._follow, name="kubelet-connection", daemon=True).start()
 
@@ -289,9 +302,12 @@ class Connection:
         return True
 
     def _close_channel(self, channel: grpc.Channel) -> None:
-        # It waits for the watch of its state, hence at most WATCH_S.
+        # It waits for the watch of its state, hence at most WATCH_S. In a thread, because a wait
+        # in there that Ctrl-C has ended leaves a channel whose destructor waits for ever.
+        closing = threading.Thread(target=channel.close, name="kubelet-closing")
         with self._clock.real():
-            channel.close()
+            closing.start()
+            closing.join()
 
     def _follow_channel(self) -> _Failed | None:
         """Follow one channel until an attempt to connect fails; None if there is no next one.

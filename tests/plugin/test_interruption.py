@@ -1,0 +1,130 @@
+"""A run that is ended in its middle: the report is written where it can be, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.conftest import Runs
+
+MARK = "DRA_TEST_MARK"
+START_LIMIT_S = 60.0
+END_LIMIT_S = 30.0
+GONE_LIMIT_S = 15.0
+POLL_S = 0.05
+
+WRAPPER = f"""\
+#!/bin/sh
+echo "$KUBECONFIG $KUBELET_PLUGINS_DIRECTORY_PATH" >> {{log}}
+exec {sys.executable} -m pytest_dra.fake_driver
+"""
+"""Notes where it was started before it becomes the fake driver."""
+
+
+def happens(condition: Callable[[], bool], limit_s: float) -> bool:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        threading.Event().wait(POLL_S)
+    return True
+
+
+class Interrupted:
+    """pytest on a real driver, for signals; ``mark`` is in the environment of all it starts."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.mark = uuid.uuid4().hex
+        self.log = folder / "started"
+        script = folder / "driver.sh"
+        script.write_text(WRAPPER.format(log=self.log))
+        script.chmod(0o755)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", f"--dra-driver=exec:{script}", *arguments],
+            cwd=folder,
+            env={**os.environ, MARK: self.mark},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def wait_until_judging(self) -> None:
+        assert happens(self.log.exists, START_LIMIT_S), "the driver was not started"
+        threading.Event().wait(0.5)
+        assert self.process.poll() is None
+
+    def end(self) -> str:
+        """Wait for pytest; returns what it has written."""
+        return self.process.communicate(timeout=END_LIMIT_S)[0]
+
+    def left(self) -> list[str]:
+        """Processes and directories of the run that are still there."""
+        needle = f"{MARK}={self.mark}".encode()
+        found = []
+        for each in Path("/proc").glob("[0-9]*"):
+            try:
+                if needle in (each / "environ").read_bytes():
+                    found.append((each / "cmdline").read_text().replace("\0", " "))
+            except OSError:
+                continue
+        paths = [Path(word) for word in self.log.read_text().split()]
+        return found + [str(path.parent) for path in paths if path.parent.exists()]
+
+    def nothing_is_left(self) -> None:
+        assert happens(lambda: not self.left(), GONE_LIMIT_S), self.left()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_control_c_ends_the_run_with_its_report(runs: Runs, workers: tuple[str, ...]) -> None:
+    run = Interrupted(runs.folder, *workers)
+    run.wait_until_judging()
+    os.killpg(run.process.pid, signal.SIGINT)
+    text = run.end()
+    assert run.process.returncode == pytest.ExitCode.INTERRUPTED, text
+    run.nothing_is_left()
+    report = runs.report()
+    assert report["verdict"] in ("partial", "inconclusive"), text
+    reasons = {each.get("reason") for each in report["cases"] if each["state"] == "not-run"}
+    assert reasons == {"deselected: the run ended before it"}
+    assert "errored" not in runs.states().values()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["term", "kill"])
+def test_nothing_outlives_a_pytest_that_is_ended(runs: Runs, number: signal.Signals) -> None:
+    run = Interrupted(runs.folder)
+    run.wait_until_judging()
+    run.process.send_signal(number)
+    run.end()
+    assert run.process.returncode == -number
+    run.nothing_is_left()
+
+
+def test_nothing_outlives_a_failing_fixture_of_the_user(runs: Runs) -> None:
+    runs.pytester.makepyfile("""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def licence(dra_session):
+            dra_session.bench.instance.plugin()
+            raise RuntimeError("no licence")
+
+        def test_own(licence): pass
+
+        def test_other(dra_driver): raise SystemExit(3)
+    """)
+    run = Interrupted(runs.folder, "--dra-suite=with", "--dra-case=REG-001")
+    text = run.end()
+    assert run.log.exists(), text
+    assert "no licence" in text
+    assert run.process.returncode != 0
+    run.nothing_is_left()
