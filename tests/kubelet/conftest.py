@@ -29,6 +29,7 @@ SMALL = KubeletSettings(
     reconnect_s=0.1,
     reconnect_limit_s=0.1,
     wipe_delay_s=0.3,
+    repeat_s=0.1,
 )
 
 
@@ -45,7 +46,13 @@ class Node:
     def registry(self) -> Path:
         return self.root / "reg"
 
-    def kubelet(self, *, settings: KubeletSettings = SMALL, kubernetes: str = "1.37") -> Kubelet:
+    def kubelet(
+        self,
+        *,
+        settings: KubeletSettings = SMALL,
+        kubernetes: str = "1.37",
+        checkpoint: Path | None = None,
+    ) -> Kubelet:
         made = Kubelet(
             registry_dir=self.registry,
             timeline=self.timeline,
@@ -53,6 +60,7 @@ class Node:
             kubernetes=kubernetes,
             wipe=self.wiped.append,
             settings=settings,
+            checkpoint=checkpoint,
         )
         self.stack.callback(made.stop)
         made.start()

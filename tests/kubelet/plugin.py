@@ -13,6 +13,7 @@ import grpc
 
 from pytest_dra.wire import DRA_METHODS
 from pytest_dra.wire import GET_INFO
+from pytest_dra.wire import HEALTH_METHODS
 from pytest_dra.wire import NOTIFY_REGISTRATION_STATUS
 from pytest_dra.wire import Method
 
@@ -23,14 +24,16 @@ def _serve(socket: Path, handlers: list[tuple[Method, Handler]]) -> grpc.Server:
     server = grpc.server(futures.ThreadPoolExecutor(8))
     by_service: dict[str, dict[str, Any]] = {}
     for method, handler in handlers:
-        by_service.setdefault(method.service, {})[method.name] = (
-            grpc.unary_unary_rpc_method_handler(
-                handler,
-                request_deserializer=method.request.FromString,
-                response_serializer=lambda made: (
-                    made if isinstance(made, bytes) else made.SerializeToString()
-                ),
-            )
+        streams = method.name == "NodeWatchResources"
+        make = (
+            grpc.unary_stream_rpc_method_handler if streams else grpc.unary_unary_rpc_method_handler
+        )
+        by_service.setdefault(method.service, {})[method.name] = make(
+            handler,
+            request_deserializer=method.request.FromString,
+            response_serializer=lambda made: (
+                made if isinstance(made, bytes) else made.SerializeToString()
+            ),
         )
     for service, of_service in by_service.items():
         made = grpc.method_handlers_generic_handler(service, of_service)
@@ -61,6 +64,7 @@ class ScriptedPlugin:
     get_info_gate: threading.Event | None = None
     notify_error: bool = False
     answer: Callable[[Method, Any, grpc.ServicerContext], Any] | None = None
+    watch: Handler | None = None
     notified: list[tuple[bool, str]] = dataclasses.field(default_factory=list)
     authorities: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     infos: int = 0
@@ -80,6 +84,8 @@ class ScriptedPlugin:
         for methods in DRA_METHODS.values():
             for method in (methods.prepare, methods.unprepare):
                 handlers.append((method, self._dra_handler(method)))
+        if self.watch is not None:
+            handlers += [(method, self.watch) for method in HEALTH_METHODS.values()]
         server = _serve(self.endpoint, handlers)
         self._servers.append(server)
         return server

@@ -11,6 +11,7 @@ from pytest_dra.kubelet import KubeletSettings
 from pytest_dra.kubelet import watcher
 from pytest_dra.kubelet.registration import Next
 from pytest_dra.kubelet.watcher import Schedule
+from pytest_dra.kubelet.watcher import dot_directories
 from pytest_dra.kubelet.watcher import scan
 from pytest_dra.waiting import Deadline
 from tests.kubelet.conftest import Node
@@ -45,6 +46,20 @@ def test_names_with_a_leading_dot_are_skipped(node: Node) -> None:
     _bind(node.registry / ".a.sock")
     _bind(node.registry / ".hidden" / "b.sock")
     assert scan(node.registry) == {}
+
+
+def test_dot_directories_that_are_there_when_the_kubelet_starts_are_entered(node: Node) -> None:
+    (node.registry / ".early" / "deep").mkdir(parents=True)
+    (node.registry / "plain" / ".early").mkdir(parents=True)
+    early = dot_directories(node.registry)
+    assert early == {node.registry / ".early", node.registry / "plain" / ".early"}
+    (node.registry / ".late").mkdir()
+    for path in (".early/deep/a.sock", "plain/.early/b.sock", ".late/c.sock", ".early/.d.sock"):
+        _bind(node.registry / path)
+    assert set(scan(node.registry, dot_directories=early)) == {
+        node.registry / ".early" / "deep" / "a.sock",
+        node.registry / "plain" / ".early" / "b.sock",
+    }
 
 
 def test_a_missing_directory_is_an_empty_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import shutil
 import tempfile
 import threading
@@ -28,8 +29,9 @@ from tests.upstream.kubelet_clock import TurnedClock
 from tests.upstream.kubelet_plugin import Call
 from tests.upstream.kubelet_plugin import Loop
 from tests.upstream.kubelet_plugin import Socket
-from tests.upstream.kubelet_recordings import SAME_MOMENT_S
-from tests.upstream.kubelet_recordings import usual_info
+from tests.upstream.kubelet_reduction import SAME_MOMENT_S
+from tests.upstream.kubelet_reduction import STREAM
+from tests.upstream.kubelet_reduction import usual_info
 
 KUBELET_SETTINGS = KubeletSettings(
     poll_s=0.993, probe_s=0.0, reconnect_s=1.0, reconnect_limit_s=120.0
@@ -253,8 +255,8 @@ class _Play:
         if method is None or step.get("hang"):
             return
         socket = self._sockets[label, sock]
-        if "stream" in step:
-            self._stream(socket, call, method, step["stream"])
+        if call.method == STREAM:
+            self._stream(socket, call, method, step.get("stream", []))
             return
         moment = self._clock.now() + max(ANSWER_S, step.get("delay", 0.0))
         body = self._response(label, method, request, step).SerializeToString()
@@ -287,10 +289,10 @@ class _Play:
         for pause_s, what in steps:
             moment += max(ANSWER_S, pause_s)
             if isinstance(what, int):
-                self._clock.at(moment, lambda code=what: socket.fail(call, code))
+                self._clock.at(moment, functools.partial(socket.fail, call, what))
                 return
             body = _report(method, what).SerializeToString()
-            self._clock.at(moment, lambda body=body: socket.say(call, body))
+            self._clock.at(moment, functools.partial(socket.say, call, body))
 
     # ------------------------------------------------------------ in the words of the recordings
     def _entry(self, call: Call, request: Any) -> Json:

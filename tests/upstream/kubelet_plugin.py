@@ -215,7 +215,8 @@ class Connection(asyncio.Protocol):
 
     def _take(self, event: Any) -> None:
         if isinstance(event, h2.events.RequestReceived):
-            self._headers[event.stream_id] = dict(event.headers)
+            pairs: Any = event.headers
+            self._headers[event.stream_id] = dict(pairs)
             self._bodies[event.stream_id] = b""
         elif isinstance(event, h2.events.DataReceived):
             self._bodies[event.stream_id] += event.data

@@ -125,7 +125,7 @@ SHARED_DRIVER = {
     "two-instances-same-endpoint": ("b",),
     "two-instances-versions": ("b",),
 }
-"""Plugins whose driver is that of plugin ``a``; the others have a driver named after their label."""
+"""Plugins whose driver is that of plugin ``a``; the others have one named after their label."""
 
 SAID_ENDPOINT = {"two-instances-same-endpoint": {"b": "dra.sock"}}
 """DRA socket that a plugin announces, where it is not its own: the recording cannot tell."""
