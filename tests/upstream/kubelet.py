@@ -34,12 +34,12 @@ def main(arguments: list[str] | None = None) -> int:
             if why:
                 say(f"{version} {name}: not played: {why}\n")
                 continue
-            found, ours, chance = held(name, scenario, version, tolerance_s=asked.tolerance)
+            found, ours, remark = held(name, scenario, version, tolerance_s=asked.tolerance)
             agree, differ = agree + (not found), differ + bool(found)
             for line in found:
                 say(f"{version} {name}: {line}\n")
-            if not found and chance != 1.0:
-                say(f"{version} {name}: agrees with {chance:.0%} of gRPC's pauses\n")
+            if remark:
+                say(f"{version} {name}: {remark}\n")
             if asked.show:
                 _show(scenario, ours)
             sys.stdout.flush()
@@ -49,17 +49,19 @@ def main(arguments: list[str] | None = None) -> int:
 
 def held(
     name: str, scenario: Json, version: str, *, tolerance_s: float = TOLERANCE_S
-) -> tuple[list[str], list[list[Any]], float]:
-    """The differences of one scenario, what was seen of ours, and which chance of gRPC it took."""
-    first: tuple[list[str], list[list[Any]], float] | None = None
+) -> tuple[list[str], list[list[Any]], str]:
+    """The differences of one scenario, what was seen of ours, and a remark if chance played in."""
+    first: list[str] = []
+    seen: list[list[Any]] = []
     for chance in CHANCES:
         ours = play(name, scenario, version, chance=chance)
         found = differences(name, scenario, ours, tolerance_s=tolerance_s)
-        first = first or (found, ours, chance)
+        if not found and not first:
+            return [], ours, ""
         if not found:
-            return found, ours, chance
-    assert first is not None
-    return first
+            return [], ours, f"agrees with {chance:.0%} of gRPC's pauses, else {first[0]}"
+        first, seen = first or found, seen or ours
+    return first, seen, ""
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
