@@ -1,0 +1,109 @@
+"""The fixtures in a user's own tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.conftest import Runs
+
+OWN = """
+from pathlib import Path
+
+from pytest_dra.api.resources import NAMESPACES
+
+seen = {}
+
+def test_all_four(dra_driver, dra_cluster, dra_bench, dra_namespace):
+    assert dra_driver.devices()[0].name == "gpu-0"
+    claim = dra_bench.claim(dra_bench.devices(1))
+    assert not dra_bench.prepare(claim).error_for(claim.uid)
+    assert dra_cluster.kubernetes == VERSION
+    seen.update(namespace=dra_namespace, claim=claim, directory=dra_driver.directories.registry_dir)
+
+def test_nothing_is_left_of_the_test_before(dra_cluster, dra_bench):
+    names = [each["metadata"]["name"] for each in dra_cluster.admin().list(NAMESPACES)]
+    assert seen["namespace"] not in names
+    assert not dra_bench.instance.tree().naming([seen["claim"].uid])
+    assert not dra_bench.claims.living
+
+def test_that_kills_the_driver(dra_driver):
+    dra_driver.kill()
+
+def test_that_needs_one(dra_driver):
+    assert dra_driver.driver.alive
+    Path("directory").write_text(str(seen["directory"].parent))
+"""
+
+
+def own(runs: Runs, version: str = "1.37") -> None:
+    runs.pytester.makepyfile(test_own=OWN.replace("VERSION", repr(version)))
+
+
+def directory_is_gone(runs: Runs) -> bool:
+    path = (runs.folder / "directory").read_text()
+    return path.startswith("/tmp/") and not runs.folder.joinpath(path).exists()
+
+
+def test_they_work_without_any_option_and_clean_up(runs: Runs) -> None:
+    own(runs)
+    done = runs.really()
+    done.assert_outcomes(passed=4)
+    assert done.ret == pytest.ExitCode.OK
+    assert directory_is_gone(runs)
+    assert not (runs.folder / "dra-results").exists()
+
+
+def test_they_use_the_driver_and_the_version_that_are_named_though_the_suite_is_off(
+    runs: Runs,
+) -> None:
+    own(runs, "1.35")
+    done = runs.really("--dra-suite=off", "--dra-driver=fake", "--dra-kubernetes=1.35")
+    done.assert_outcomes(passed=4)
+    done = runs.really(
+        "--dra-suite=off", "--dra-driver=exec:false", "-k", "needs_one", "--dra-kubernetes=1.35"
+    )
+    done.assert_outcomes(errors=1, deselected=3)
+    done.stdout.fnmatch_lines(["*the driver has not registered within * s; its output ends:"])
+
+
+def test_cases_after_them_meet_a_driver_in_a_known_state(runs: Runs) -> None:
+    runs.pytester.makepyfile("""
+        def test_that_leaves_a_claim_prepared_behind_our_back(dra_driver, dra_bench):
+            claim = dra_bench.claim(dra_bench.devices(1))
+            dra_driver.prepare([claim])
+    """)
+    done = runs.really(
+        "--dra-driver=fake", "--dra-suite=with", "--dra-case=REG-002,REG-007,PREP-001,UNP-001",
+        "--dra-require=partial",
+    )  # fmt: skip
+    done.assert_outcomes(passed=5, deselected=44)
+    assert done.ret == pytest.ExitCode.OK
+
+
+def test_an_option_that_cannot_be_used_is_said_where_a_fixture_needs_it(runs: Runs) -> None:
+    runs.pytester.makepyfile("def test_own(dra_driver): pass")
+    done = runs.really("--dra-suite=off", "--dra-driver=exec:no-such-driver")
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(
+        ["--dra-driver: the driver's program 'no-such-driver' is not on PATH"]
+    )
+
+
+def test_a_cluster_that_does_not_start_is_told_once_at_length(runs: Runs) -> None:
+    runs.pytester.makepyfile(
+        broken="""
+        from pytest_dra.embedded.server import ApiServer
+
+        def start(self):
+            raise OSError("no loopback interface")
+
+        ApiServer.start = start
+        """
+    )
+    done = runs.really("-p", "broken", "--dra-driver=fake", "--dra-case=REG-001,SLICE-001")
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    assert runs.states()["REG-001"] == runs.states()["SLICE-001"] == "errored"
+    text = done.stdout.str()
+    assert text.count("errored, which is not the driver's: the embedded API server does not") == 1
+    assert text.count("nothing can be judged any more, see the first case") >= 1
+    assert runs.report()["verdict"] == "inconclusive"

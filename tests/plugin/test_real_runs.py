@@ -1,0 +1,68 @@
+"""Whole runs on real processes of the fake driver, good and faulty."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.conftest import Runs
+
+IDS = ("PREP-006", "CDI-002", "REG-014", "REG-002", "UNP-001")
+"""Cases of several areas that wait for nothing."""
+
+SELECTED = f"--dra-case={','.join(IDS)}"
+
+
+@pytest.mark.parametrize("fault", ["", "CDI-002", "REG-014"])
+def test_alone_together_and_under_xdist_a_case_ends_the_same(runs: Runs, fault: str) -> None:
+    driver = f"--dra-driver=fake {f'--fault={fault}' if fault else ''}"
+    together = runs.really(driver, SELECTED, "--dra-output=together")
+    runs.really(driver, SELECTED, "--dra-output=xdist", "-n", "2")
+    states = runs.states("together")
+    assert runs.states("xdist") == states
+    assert together.ret == pytest.ExitCode.TESTS_FAILED
+    runs.really(driver, "-k", fault or "PREP-006", "--dra-output=keyword")
+    alone = {id: state for id, state in runs.states("keyword").items() if state != "not-run"}
+    assert alone == {fault or "PREP-006": states[fault or "PREP-006"]}
+    failed = {id for id, state in states.items() if state == "failed"}
+    assert failed == ({fault} if fault else set())
+
+
+def test_a_driver_that_exits_at_once_fails_and_blocks(runs: Runs) -> None:
+    done = runs.really("--dra-driver=exec:false")
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    states = runs.states()
+    assert states["REG-001"] == "failed"
+    assert not {"passed", "errored"} & set(states.values())
+    assert runs.report()["verdict"] == "non-conformant"
+
+
+def test_a_program_that_cannot_be_executed_is_no_fault_of_a_driver(runs: Runs) -> None:
+    garbage = runs.folder / "garbage"
+    garbage.write_bytes(b"\x00\x01\x02")
+    garbage.chmod(0o755)
+    done = runs.really(f"--dra-driver=exec:{garbage}", "--dra-case=REG-001,SLICE-001")
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    assert runs.states()["REG-001"] == "errored"
+    assert runs.report()["verdict"] == "inconclusive"
+    done.stdout.fnmatch_lines(
+        ["REG-001 errored, which is not the driver's: cannot start '*garbage': *Exec format error*"]
+    )
+    done.stdout.no_fnmatch_line("*process.py:*")
+
+
+def test_the_failed_case_shows_its_proof_and_the_drivers_output(runs: Runs) -> None:
+    done = runs.really("--dra-driver=fake --fault=PREP-006", "--dra-case=PREP-006")
+    done.stdout.fnmatch_lines(
+        [
+            "PREP-006 MUST *",
+            "  got:  *",
+            "  want: *",
+            "  from: *",
+            "  timeline:",
+            "*NodePrepareResources*",
+            "*driver output (end)*",
+        ]
+    )
+    folder = runs.folder / "dra-results" / "cases" / "PREP-006"
+    assert "NodePrepareResources" in (folder / "timeline.jsonl").read_text("utf-8")
+    assert (folder / "driver.log").read_text("utf-8")
