@@ -31,7 +31,7 @@ from tests.upstream.kubelet_plugin import Loop
 from tests.upstream.kubelet_plugin import Socket
 from tests.upstream.kubelet_reduction import SAME_MOMENT_S
 from tests.upstream.kubelet_reduction import STREAM
-from tests.upstream.kubelet_reduction import usual_info
+from tests.upstream.kubelet_scope import usual_info
 
 KUBELET_SETTINGS = KubeletSettings(
     poll_s=0.993, probe_s=0.0, reconnect_s=1.0, reconnect_limit_s=120.0

@@ -13,9 +13,6 @@ from typing import Any
 from pytest_dra.spec import Json
 from tests.upstream import kubelet_scope as scope
 
-USUAL_VERSIONS = ["v1.DRAPlugin", "v1beta1.DRAPlugin"]
-PLUGINS_DIR = "/var/lib/kubelet/plugins"
-
 AT_ONCE_S = 0.2
 """An answer that came sooner had no delay of its own: the rest is the recorder reading the API."""
 
@@ -115,7 +112,7 @@ class _Reduction:
         reg = scope.FILES.get(self.name, {}).get(label, reg)
         said = scope.SAID_ENDPOINT.get(self.name, {}).get(label, dra)
         self.plugins[label] = {"driver": driver, "reg": reg, "dra": dra, "said": said}
-        self.infos[label] = usual_info(self.plugins[label])
+        self.infos[label] = scope.usual_info(self.plugins[label])
         self.script[label] = {}
 
     # ------------------------------------------------------------ what was done
@@ -243,7 +240,9 @@ class _Reduction:
         elif kind == "answer":
             if row["method"] == "GetInfo" and "info" in row:
                 info = row["info"]
-                self.infos[label] = usual_info(self.plugins[label]) if info == "the usual" else info
+                self.infos[label] = (
+                    scope.usual_info(self.plugins[label]) if info == "the usual" else info
+                )
         elif kind == "call":
             self._call(index, row, lane)
 
@@ -352,7 +351,7 @@ class _Reduction:
             return {**step, "code": answer["code"]}, seen
         if row["method"] == "GetInfo":
             info = answer.get("info", self.infos[row["plugin"]])
-            usual = usual_info(self.plugins[row["plugin"]])
+            usual = scope.usual_info(self.plugins[row["plugin"]])
             info = usual if info == "the usual" else info
             if info != usual:
                 step["info"] = info
@@ -392,13 +391,3 @@ def _stream(opened: float, answers: list[Json]) -> list[list[Any]]:
         steps.append([pause if pause > AT_ONCE_S else 0.0, what])
         before = answer["t"]
     return steps
-
-
-def usual_info(plugin: Json) -> Json:
-    """The answer to GetInfo of most plugins of the recordings."""
-    return {
-        "type": "DRAPlugin",
-        "name": plugin["driver"],
-        "endpoint": f"{PLUGINS_DIR}/{plugin['driver']}/{plugin['said']}",
-        "versions": USUAL_VERSIONS,
-    }

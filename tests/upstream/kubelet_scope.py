@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_dra.spec import Json
+
 PLAYED = (
     "back-dra-only",
     "back-other-process-same-files",
@@ -175,6 +177,20 @@ DELETED_BY_HAND = {"gone-socket-removed": 1}
 ANY_INSTANCE = ("restart-two-instances",)
 """Scenarios in which the kubelet calls any instance, by real chance: calls count, not who got
 them."""
+
+
+USUAL_VERSIONS = ["v1.DRAPlugin", "v1beta1.DRAPlugin"]
+PLUGINS_DIR = "/var/lib/kubelet/plugins"
+
+
+def usual_info(plugin: Json) -> Json:
+    """The answer to GetInfo of most plugins of the recordings."""
+    return {
+        "type": "DRAPlugin",
+        "name": plugin["driver"],
+        "endpoint": f"{PLUGINS_DIR}/{plugin['driver']}/{plugin['said']}",
+        "versions": USUAL_VERSIONS,
+    }
 
 
 def reason(name: str, version: str = "") -> str:
