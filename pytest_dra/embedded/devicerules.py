@@ -7,8 +7,8 @@ from typing import Final
 
 from pytest_dra.api import names
 from pytest_dra.api.versions import Limits
+from pytest_dra.embedded import raw
 from pytest_dra.embedded.report import Report
-from pytest_dra.embedded.store import encode
 from pytest_dra.spec import Json
 
 EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
@@ -138,8 +138,7 @@ def _condition_names(found: list[str], path: str, limits: Limits, report: Report
 
 def opaque_json(value: Any, path: str, limit: int, report: Report) -> None:
     """Free data of a driver: a JSON object of limited size."""
-    size = len(encode(value))
-    if size > limit:
+    if raw.size(value) > limit:
         report.too_long(path, limit)
     elif not isinstance(value, dict):
         report.invalid(path, value, "must be a valid JSON object")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 import logging
 import time
 from typing import Final
@@ -384,7 +385,7 @@ def _failure(error: ApiError) -> Reply:
 def _in_yaml(reply: Reply) -> Reply:
     if reply.answer is None:
         return reply
-    text = yaml.safe_dump(reply.answer, sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(json.loads(reply.body), sort_keys=False, allow_unicode=True)
     return dataclasses.replace(reply, body=text.encode(), media=YAML)
 
 

@@ -12,6 +12,7 @@ from typing import Final
 import yaml
 
 from pytest_dra.embedded import protobuf
+from pytest_dra.embedded import raw
 from pytest_dra.embedded import typed
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
@@ -139,16 +140,19 @@ def read_object(body: bytes, header: str, type_name: str, kinds: tuple[str, ...]
     """
     media = content_type(header)
     if media == JSON:
-        return read_json(body)
+        received = read_json(body)
+        if received.sent:
+            raw.keep_texts(type_name, received.sent, body.decode("utf-8"))
+        return received
     if media == YAML:
         return Received(_need_object(read_yaml(body)))
     if media != PROTOBUF:
         raise unsupported(header)
     try:
-        api_version, kind, raw = protobuf.envelope(body)
+        api_version, kind, data = protobuf.envelope(body)
         if kinds and api_version and api_version not in kinds:
             return Received({"apiVersion": api_version, "kind": kind})
-        decoded = protobuf.decode(type_name, raw)
+        decoded = protobuf.decode(type_name, data)
     except protobuf.ProtobufError as error:
         raise bad_request(f"cannot decode protobuf: {error}") from error
     names = {"apiVersion": api_version, "kind": kind}

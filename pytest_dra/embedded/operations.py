@@ -139,7 +139,8 @@ class Operations:
             verb=call.verb,
             subresource=route.subresource,
         )
-        return Target(call.kind, namespace, route.name, context)
+        manager = call.query.get("fieldManager", "") or options.manager_of(call.user_agent)
+        return Target(call.kind, namespace, route.name, context, manager)
 
     async def _get(self, call: Call) -> Reply:
         kind, route = call.kind, call.route

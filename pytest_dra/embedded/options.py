@@ -91,6 +91,12 @@ def write_options(query: Query, kind: str) -> WriteOptions:
     )
 
 
+def manager_of(agent: str) -> str:
+    """The name of a field manager that does not name itself: the User-Agent up to a slash."""
+    name = "".join(letter for letter in agent.partition("/")[0] if letter.isprintable())
+    return name.encode()[:_MANAGER_MAX].decode("utf-8", "ignore") or "unknown"
+
+
 def delete_options(query: Query, body: Mapping[str, object] | None) -> DeleteOptions:
     """Read the options of a deletion from its body, or from the query if there is no body.
 

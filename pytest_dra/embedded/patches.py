@@ -202,7 +202,7 @@ def _merge_list(field: Field, old: list[Any], items: list[Any]) -> list[Any]:
 def apply(kind: str, target: Json, applied: Json) -> Json:
     """Merge an applied configuration: maps and keyed lists are merged, the rest replaced.
 
-    Ownership is not tracked, so what a manager no longer applies stays.
+    What a manager no longer applies stays; :mod:`managers` takes it out.
     """
     return _apply(typetable.message(kind).by_name, target, applied)
 
@@ -223,7 +223,7 @@ def _apply(fields: Any, target: Any, applied: Json) -> Json:
             out[name] = _apply(typetable.message(field.message).by_name, old, value)
         elif isinstance(value, list) and field.keys:
             out[name] = _apply_list(field, old or [], value)
-        elif isinstance(value, list) and field.merge == "" and name == "finalizers":
+        elif isinstance(value, list) and field.is_set:
             out[name] = [*(old or []), *[item for item in value if item not in (old or [])]]
         else:
             out[name] = value

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 from typing import Final
 
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import patches
+from pytest_dra.embedded import raw
 from pytest_dra.embedded import typed
 from pytest_dra.embedded import writes
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
+from pytest_dra.embedded.managers import APPLY as APPLIED
+from pytest_dra.embedded.managers import Managers
 from pytest_dra.embedded.negotiation import Received
 from pytest_dra.embedded.options import WriteOptions
 from pytest_dra.embedded.store import Snapshot
@@ -47,7 +51,8 @@ def patch(
     patch_value = negotiation.load_json(body)
     if old is None:
         raise errors.not_found(kind.resource, target.name)
-    shown = kind.shown(old)
+    spell = raw.canonical if media == STRATEGIC else raw.compact
+    shown = raw.rewritten(kind.shown(old), spell) if raw.has_raw(kind.type) else kind.shown(old)
     if media == JSON_PATCH:
         patched = patches.json_patch(shown, patch_value)
     elif not isinstance(patch_value, dict):
@@ -60,10 +65,16 @@ def patch(
 
 
 def _patched(
-    store: Store, target: writes.Target, patched: Json, old: Snapshot, options: WriteOptions
+    store: Store,
+    target: writes.Target,
+    patched: Json,
+    old: Snapshot,
+    options: WriteOptions,
+    managers: Managers | None = None,
 ) -> writes.Written:
     warnings: list[str] = []
     draft = _read_patched(target, patched, options, warnings)
+    draft = dataclasses.replace(draft, managers=managers)
     meta, before = draft.obj["metadata"], old.object["metadata"]
     version = meta.get("resourceVersion", "")
     if meta.get("name", "") != target.name or (
@@ -95,8 +106,7 @@ def _read_patched(
         raise _bad_patch("kind and apiVersion may not change")
     notes = typed.Notes()
     try:
-        bare = {key: value for key, value in patched.items() if key not in ("kind", "apiVersion")}
-        obj = typed.read(kind.type, bare, notes)
+        obj = typed.read(kind.type, _bare(patched), notes)
     except typed.DecodeError as error:
         raise _bad_patch(str(error)) from error
     complaints = [f'unknown field "{name}"' for name in notes.unknown]
@@ -119,6 +129,48 @@ def _bad_patch(why: str) -> errors.ApiError:
 def _apply(
     store: Store, target: writes.Target, body: bytes, old: Snapshot | None, options: WriteOptions
 ) -> writes.Written:
+    kind = target.kind
+    configuration = _configuration(target, body, options)
+    owner, scope = target.owner(APPLIED), target.scope(kind.type)
+    empty = typed.empty(kind.type)
+    if old is None:
+        if target.context.subresource:
+            raise errors.not_found(kind.resource, target.name)
+        managers = Managers(())
+        managers.apply(owner, scope, configuration, empty, configuration, force=True)
+        return _apply_new(store, target, configuration, managers, options)
+    live = raw.rewritten(_bare(kind.shown(old)), raw.canonical)
+    managers = Managers(live["metadata"].get("managedFields"))
+    managers.first_apply(owner, target.scope(kind.type), empty, live)
+    merged = patches.apply(kind.type, live, configuration)
+    result = managers.apply(owner, scope, configuration, live, merged, force=options.force)
+    patched = {**result, "kind": kind.resource.kind, "apiVersion": kind.resource.api_version}
+    return _patched(store, target, patched, old, options, managers)
+
+
+def _apply_new(
+    store: Store,
+    target: writes.Target,
+    configuration: Json,
+    managers: Managers,
+    options: WriteOptions,
+) -> writes.Written:
+    meta = configuration.get("metadata") or {}
+    if meta.get("uid"):
+        cause = Cause("metadata.uid", "FieldValueInvalid", "Invalid value: must not be set")
+        raise writes.invalid(target.kind, target.name, [cause])
+    kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
+    fresh = {**configuration, "metadata": {"name": target.name, **kept}}
+    draft = writes.incoming(target, Received(fresh), options, [])
+    return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
+
+
+def _configuration(target: writes.Target, body: bytes, options: WriteOptions) -> Json:
+    """An applied configuration without kind and apiVersion, checked.
+
+    Raises:
+        ApiError: 400, 422 or 500.
+    """
     if not options.manager:
         raise errors.invalid_options(
             "PatchOptions",
@@ -127,23 +179,20 @@ def _apply(
     applied: Any = negotiation.read_yaml(body)
     if not isinstance(applied, dict):
         raise bad_request("error decoding YAML: want an object")
-    kind = target.kind
-    resource = kind.resource
+    resource = target.kind.resource
     if applied.get("kind") != resource.kind or applied.get("apiVersion") != resource.api_version:
         raise bad_request("apiVersion and kind of the applied object do not fit the URL")
     meta = applied.get("metadata") or {}
     if not isinstance(meta, dict) or meta.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
     notes = typed.Notes()
-    negotiation.to_typed(applied, kind.type, notes)
+    negotiation.to_typed(applied, target.kind.type, notes)
     if notes.unknown:
         raise errors.internal(
             f"failed to create typed patch object: {notes.unknown[0]}: no such field"
         )
-    if old is None:
-        if target.context.subresource:
-            raise errors.not_found(resource, target.name)
-        fresh = {**applied, "metadata": {"name": target.name, **meta}}
-        draft = writes.incoming(target, Received(fresh), options, [])
-        return writes.create(store, target, draft, options)
-    return _patched(store, target, patches.apply(kind.type, kind.shown(old), applied), old, options)
+    return _bare(applied)
+
+
+def _bare(obj: Json) -> Json:
+    return {name: value for name, value in obj.items() if name not in ("kind", "apiVersion")}

@@ -13,6 +13,7 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.embedded import typetable
+from pytest_dra.embedded.raw import RawObject
 from pytest_dra.embedded.scalars import ZEROS
 from pytest_dra.embedded.scalars import JsonFloat
 from pytest_dra.embedded.typetable import Field
@@ -135,7 +136,8 @@ def _time(parts: dict[int, bytes | int], *, micro: bool) -> str | None:
 
 def _json(data: bytes) -> Any:
     try:
-        return json.loads(data, parse_float=JsonFloat) if data else None
+        value = json.loads(data, parse_float=JsonFloat) if data else None
+        return RawObject(value, data.decode()) if isinstance(value, dict) else value
     except (ValueError, RecursionError) as error:
         raise ProtobufError(f"raw JSON inside the message: {error}") from error
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 from pytest_dra.api import names
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import typed
+from pytest_dra.embedded.managers import timeless
 from pytest_dra.embedded.report import Report
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
@@ -138,4 +139,6 @@ def _without_version(obj: Json) -> Json:
     meta: dict[str, Any] = {
         key: value for key, value in obj["metadata"].items() if key != "resourceVersion"
     }
+    if "managedFields" in meta:
+        meta["managedFields"] = timeless(meta["managedFields"])
     return {**obj, "metadata": meta}

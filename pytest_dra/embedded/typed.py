@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 from typing import Final
 
+from pytest_dra.embedded import raw
 from pytest_dra.embedded import typetable
 from pytest_dra.embedded.scalars import READERS
 from pytest_dra.embedded.scalars import ZEROS
@@ -157,7 +158,7 @@ def count_names(value: Any) -> int:
     count, waiting = 0, [value]
     while waiting:
         part = waiting.pop()
-        if type(part) is dict:
+        if isinstance(part, dict):
             count += len(part)
             waiting += part.values()
         elif type(part) is list:
@@ -170,8 +171,15 @@ def _read_free(value: Any, at: _Path, notes: Notes) -> Any:
     return value
 
 
+def _read_raw(value: Any, at: _Path, notes: Notes) -> Any:
+    notes.names += count_names(value)
+    return raw.spelled(value)
+
+
 def _scalar_reader(base: str) -> _Read:
-    if base in ("raw", "fields"):
+    if base == "raw":
+        return _read_raw
+    if base == "fields":
         return _read_free
     convert, zero = READERS[base], ZEROS[base]
 

@@ -43,6 +43,7 @@ class Field:
     atomic: bool
     merge: str | None
     keys: tuple[str, ...]
+    is_set: bool
 
     @property
     def is_struct(self) -> bool:
@@ -104,4 +105,5 @@ def _field(line: str) -> Field:
         atomic="atomic" in flags,
         merge=values.get("merge"),
         keys=tuple(values["keys"].split(",")) if "keys" in values else (),
+        is_set="set" in flags,
     )

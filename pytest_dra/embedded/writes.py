@@ -13,6 +13,11 @@ from pytest_dra.embedded import typed
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
+from pytest_dra.embedded.managers import UPDATE
+from pytest_dra.embedded.managers import Manager
+from pytest_dra.embedded.managers import Managers
+from pytest_dra.embedded.managers import Scope
+from pytest_dra.embedded.managers import is_reset
 from pytest_dra.embedded.negotiation import Received
 from pytest_dra.embedded.options import WriteOptions
 from pytest_dra.embedded.report import Report
@@ -38,10 +43,14 @@ class Written:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Draft:
-    """An object on its way into the store; ``empties``: it still has empty lists or maps."""
+    """An object on its way into the store; ``empties``: it still has empty lists or maps.
+
+    ``managers`` are the owners of its fields where an apply has worked them out already.
+    """
 
     obj: Json
     empties: bool
+    managers: Managers | None = None
 
     def final(self, kind: str) -> Json:
         """The object as storage keeps it."""
@@ -50,12 +59,24 @@ class Draft:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Target:
-    """What a write is about; ``name`` is "" for a creation."""
+    """What a write is about; ``name`` is "" for a creation, ``manager`` who writes."""
 
     kind: Kind
     namespace: str
     name: str
     context: Context
+    manager: str = ""
+
+    def owner(self, operation: str) -> Manager:
+        """The owner of what is written."""
+        api_version = self.kind.resource.api_version
+        return Manager(self.manager, operation, api_version, self.context.subresource)
+
+    def scope(self, kind: str) -> Scope:
+        """What such a write may change, of an object of table type ``kind``."""
+        if self.context.subresource:
+            return Scope(kind, fields=(self.context.subresource,))
+        return Scope(kind, ignored=("status",) if self.kind.strategy.status else ())
 
 
 def incoming(
@@ -109,7 +130,10 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     strategy.admit(obj, None, ctx)
     if version not in ("", "0"):
         raise errors.internal("resourceVersion should not be set on objects to be created")
+    owners = _owners(target, draft, typed.empty(kind.storage), Managers(()))
     metadata.fill_new(meta, namespace=target.namespace, generation=strategy.generation)
+    if owners:
+        meta["managedFields"] = owners
     strategy.prepare_create(obj, ctx)
     strategy.drop_gated(obj, None, ctx)
     report = Report()
@@ -254,12 +278,15 @@ def replace(
     """
     kind, strategy, ctx = target.kind, target.kind.strategy, target.context
     obj, before = draft.obj, old.object
+    owners = _owners_after(target, draft, before)
     if ctx.subresource:
         strategy.prepare_status(obj, before, ctx)
     else:
         strategy.prepare_update(obj, before, ctx)
     meta = obj["metadata"] = dict(obj["metadata"])
     metadata.keep_old(meta, before["metadata"])
+    if owners:
+        meta["managedFields"] = owners
     counts = strategy.generation and not ctx.subresource
     # an empty list is no change from none
     if counts and strategy.spec_changed(draft.final(kind.storage), before):
@@ -280,6 +307,25 @@ def replace(
         return Written(200, old, before, warnings)
     snapshot = store.put(kind.storage, obj)
     return Written(200, snapshot, snapshot.object, warnings)
+
+
+def _owners(target: Target, draft: Draft, old: Json, managers: Managers) -> list[Json]:
+    if draft.managers is not None:
+        return draft.managers.entries()
+    stored = target.kind.storage
+    managers.update(target.owner(UPDATE), target.scope(stored), old, draft.final(stored))
+    return managers.entries()
+
+
+def _owners_after(target: Target, draft: Draft, before: Json) -> list[Json]:
+    """The owners after an update; a client may write them itself, or end the tracking."""
+    sent = draft.obj["metadata"].get("managedFields") if not target.context.subresource else None
+    if draft.managers is None and is_reset(sent):
+        return []
+    managers = Managers(sent) or Managers(before["metadata"].get("managedFields"))
+    if draft.managers is None and not managers:
+        return []
+    return _owners(target, draft, before, managers)
 
 
 def _validate_update(target: Target, obj: Json, before: Json) -> None:
