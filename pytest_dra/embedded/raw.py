@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import json
-import json.decoder
 import re
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -55,7 +54,7 @@ class RawObject(dict[str, Any]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def spelled(value: Any) -> Any:
@@ -91,7 +90,7 @@ def canonical(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    return _ESCAPED.sub(lambda found: _ESCAPES[found[0]], json.encoder.encode_basestring(text))
+    return _ESCAPED.sub(lambda found: _ESCAPES[found[0]], json.dumps(text, ensure_ascii=False))
 
 
 def _number(value: Any) -> str:
@@ -151,11 +150,7 @@ def keep_texts(kind: str, value: Json, text: str) -> None:
         _Reader(text).message(typetable.message(kind).by_name, value, 0)
 
 
-def _no_number(text: str) -> float:
-    return JsonFloat(text)
-
-
-_SCAN: Final = json.JSONDecoder(parse_float=_no_number).scan_once
+_DECODER: Final = json.JSONDecoder(parse_float=JsonFloat)
 """Reads one value and tells where it ends."""
 
 
@@ -170,7 +165,7 @@ class _Reader:
         return at if match is None else match.end()
 
     def _end(self, at: int) -> int:
-        return int(_SCAN(self._text, at)[1])
+        return _DECODER.raw_decode(self._text, at)[1]
 
     def message(self, fields: Mapping[str, Field], value: Any, at: int) -> int:
         """Read an object; returns where it ends."""
@@ -181,7 +176,7 @@ class _Reader:
         while self._text[at] != "}":
             if self._text[at] == ",":
                 at = self._skip(at + 1)
-            name, at = json.decoder.scanstring(self._text, at + 1)
+            name, at = _DECODER.raw_decode(self._text, at)
             at = self._skip(self._skip(at) + 1)
             field = fields.get(name)
             if field is None or name not in value:

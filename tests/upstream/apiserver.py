@@ -123,12 +123,21 @@ def differences(want: Any, got: Any, path: str = "") -> Iterator[str]:
     if isinstance(want, dict) and isinstance(got, dict):
         for key in sorted({*want, *got} - {"message"}):
             there, ours = want.get(key, "<absent>"), got.get(key, "<absent>")
+            if key == "causes":
+                there, ours = _by_field(there), _by_field(ours)
             yield from differences(there, ours, f"{path}.{key}")
     elif isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
         for index, (there, ours) in enumerate(zip(want, got, strict=True)):
             yield from differences(there, ours, f"{path}[{index}]")
     elif want != got:
         yield f"{path}: want {json.dumps(want)[:_VALUE_MAX]}, got {json.dumps(got)[:_VALUE_MAX]}"
+
+
+def _by_field(causes: Any) -> Any:
+    """Causes in an order that does not depend on their messages."""
+    if not isinstance(causes, list):
+        return causes
+    return sorted(causes, key=lambda cause: (cause.get("field", ""), cause.get("reason", "")))
 
 
 def compare(profile: str, name: str, script: Json, folder: Path) -> Tally:
