@@ -6,7 +6,6 @@ embedded one. Nothing heavy is imported before a test asks for one of them.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -84,6 +83,8 @@ def dra_driver(dra_bench: Bench) -> Instance:
 @pytest.fixture
 def dra_namespace(dra_cluster: Cluster) -> Iterator[str]:
     """A namespace of its own for one test, deleted at its end."""
+    import secrets
+
     from pytest_dra.api.resources import NAMESPACES
 
     name = f"dra-test-{secrets.token_hex(RANDOM_BYTES)}"

@@ -24,6 +24,9 @@ DEFAULT: Final = "default"
 PROFILE: Final = "profile"
 INI: Final = "ini"
 
+NOT_GIVEN: Final[tuple[object, ...]] = (None, "", [])
+"""What pytest says of an ini value that is not there; the list is that of pytest 8.0."""
+
 TRUE_WORDS: Final = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS: Final = frozenset({"0", "false", "no", "off", ""})
 
@@ -182,7 +185,7 @@ def resolve(
 
     Args:
         flag: value on the command line by ``dest``, None if not given.
-        ini: value in the ini file by ``dest``, None or empty if not given.
+        ini: value in the ini file by ``dest``, one of NOT_GIVEN if it is not there.
         environ: the environment.
         ini_directory: relative paths in the ini file start here.
 
@@ -193,7 +196,7 @@ def resolve(
     for option in OPTIONS:
         setting = Setting(option.default, DEFAULT)
         from_ini = ini(option.dest)
-        if from_ini not in (None, ""):
+        if from_ini not in NOT_GIVEN:
             setting = Setting(str(from_ini), INI)
             if option.metavar in ("FILE", "DIR") and ini_directory is not None:
                 setting = Setting(str(ini_directory / str(from_ini)), INI)

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
+from pytest_dra.spec import Case
 from tests.plugin.conftest import Runs
 
 
@@ -83,10 +84,14 @@ injection: {kind: none}
     assert runs.report()["verdict"] == "conformant"
 
 
-def test_an_input_that_is_missing_is_named_with_the_field(runs: Runs) -> None:
-    with_inputs = [id for id in implemented() if catalogue().case(id).inputs]
-    if not with_inputs:
-        pytest.skip("no case of this release needs an input")
-    runs.judge("--dra-driver=exec:true")
-    for id in with_inputs:
-        assert "input missing: " in runs.cases()[id]["reason"]
+def test_an_input_that_is_missing_is_named_with_the_field(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(case: Case, _: object) -> list[str]:
+        return ["samples.good_config"] if case.id == "PREP-006" else []
+
+    monkeypatch.setattr("pytest_dra.session.missing_inputs", missing)
+    done = runs.judge("--dra-require=partial")
+    assert done.ret is pytest.ExitCode.OK
+    assert runs.cases()["PREP-006"]["reason"] == "input missing: samples.good_config"
+    done.stdout.fnmatch_lines(["*give samples.good_config (*) in the profile (--dra-profile)"])

@@ -177,3 +177,7 @@ def test_an_ini_file_may_be_overridden_for_one_run(runs: Runs) -> None:
     runs.pytester.makeini("[pytest]\ndra_kubernetes = 1.34\n")
     runs.judge("-o", "dra_kubernetes=1.36", "--dra-case=PREP-001")
     assert runs.report()["verdictOf"]["kubernetes"] == "1.36"
+
+
+def test_an_unset_switch_of_an_old_pytest_is_not_set() -> None:
+    assert settings(ini={"dra_strict": []}).origin("dra_strict") == "default"

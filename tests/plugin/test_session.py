@@ -102,9 +102,7 @@ def test_a_cluster_that_does_not_start_is_told_once_and_then_cheaply(
     assert len(starts) == 1
 
 
-def endings(
-    session: Session, monkeypatch: pytest.MonkeyPatch, error: Exception | None
-) -> list[str]:
+def endings(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[str]:
     """Let every case end with ``error``; the ids whose bodies were run are added to the list."""
     ran: list[str] = []
 
