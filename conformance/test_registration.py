@@ -42,7 +42,7 @@ def test_reg_001_socket(dra_bench: Bench) -> None:
 @case("REG-002", Level.MUST)
 def test_reg_002_type(dra_bench: Bench) -> None:
     """GetInfo answers with the DRA plugin type"""
-    registration.type_must_be_dra_plugin(dra_bench.registration().info())
+    registration.type_must_be_dra_plugin(dra_bench.get_info())
 
 
 @case("REG-003", Level.MUST, settles=True)

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
+from contextlib import suppress
 
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Claims
@@ -41,18 +42,16 @@ from pytest_dra.spec import Violation
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 from pytest_dra.wire.answers import NodeReply
+from pytest_dra.wire.answers import PluginInfo
 
 CLEANUP_S = 5.0
 """Deadline of an Unprepare that only cleans up: what takes longer is replaced by a new driver."""
 
 RANDOM_BYTES = 3
-"""Random part of node and namespace names: apart from those of another run on one cluster."""
+"""Random part of names: apart from those of another run on one cluster."""
 
-MUTE = "REG-002"
-"""The case that says that GetInfo answers at all."""
-
-NO_RELEASE = "UNP-001"
-"""The case that says that Unprepare answers at all."""
+MUTE, NO_RELEASE = "REG-002", "UNP-001"
+"""The cases that say that GetInfo and Unprepare answer at all."""
 
 MADE_FOR_CASES = "pytest-dra.example.com"
 """Name of the DeviceClass that the suite's claims name."""
@@ -183,11 +182,7 @@ class Bench:
 
     def one_of_each_kind(self) -> list[Device]:
         """One free device per value of the profile's ``driver.kind_attribute``."""
-        attribute = self.profile.driver.kind_attribute
-        kinds: dict[str, Device] = {}
-        for device in self.every_device():
-            kinds.setdefault(str(device.attribute(attribute)), device)
-        return list(kinds.values())
+        return self._offer.one_of_each_kind(self.profile.driver.kind_attribute)
 
     def every_device(self) -> list[Device]:
         """All devices that can be given away whole."""
@@ -283,21 +278,27 @@ class Bench:
             raise self._registration
         return self._registration
 
+    def get_info(self) -> PluginInfo:
+        """What GetInfo answers; Violation if nothing."""
+        found = self.registration()
+        try:
+            return found.info()
+        except Violation:
+            self._mute = True
+            raise
+
     def answering(self) -> Registration:
         """:meth:`registration`, for cases that judge more than that GetInfo answers.
 
         Raises:
             Blocked: it does not answer at all; a new process is not asked again.
         """
-        found = self.registration()
-        try:
-            if not self._mute:
-                found.info()
-        except Violation:
-            self._mute = True
+        if not self._mute:
+            with suppress(Violation):
+                self.get_info()
         if self._mute:
             raise Blocked(MUTE)
-        return found
+        return self.registration()
 
     def forget(self) -> None:
         """The driver process is another one: find its registration anew."""

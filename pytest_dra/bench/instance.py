@@ -14,6 +14,8 @@ from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
 from pytest_dra.bench.devices import is_published
+from pytest_dra.bench.publishing import WRITES
+from pytest_dra.bench.publishing import slices_of
 from pytest_dra.bench.residue import Tree
 from pytest_dra.checks.prepare import PREPARE
 from pytest_dra.checks.prepare import UNPREPARE
@@ -46,22 +48,12 @@ SETTLE_LIMIT_S = 60.0
 STOP_S = 10.0
 """A driver that has not ended this long after SIGTERM is killed (a pod has 30 s by default)."""
 
-PATCH = "patch"
 IMPATIENT_S = 5.0
 """Deadline of further calls of a method that was once not answered in the kubelet's 45 s: a driver
 that never answers is found out once, and not again by each case."""
 
 END_NOTED_S = 0.3
 """From the loss of a connection to the news that the driver's process has ended."""
-
-WRITES = frozenset({"create", "update", PATCH})
-"""Verbs that bring a slice to the API server."""
-
-REFUSED = 300
-"""HTTP status codes from here on are no success."""
-
-UNDECODABLE = 400
-"""HTTP status of a body that is no ResourceSlice; one against the API's rules has 422."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -202,7 +194,10 @@ class Instance:
         return None
 
     def plugin(self, *, within_s: float | None = None) -> Plugin | None:
-        """The registered, connected plugin; waits up to ``budgets.start`` (or ``within_s``)."""
+        """The plugin of the process that runs now, registered and connected.
+
+        Waits up to ``budgets.start`` (or ``within_s``); then it is what the kubelet has.
+        """
         span = self.budgets.start if within_s is None else within_s
 
         def connected_or_over() -> bool:
@@ -211,6 +206,10 @@ class Instance:
 
         until(self.timeline, connected_or_over, Deadline.after(span))
         return self._plugin_now()
+
+    def _began(self) -> float:
+        """When the newest process was started, on the timeline's clock."""
+        return self.timeline.entries(Mark, since=self.started_serial)[0].at
 
     def _plugin_now(self) -> Plugin | None:
         plugin = self.kubelet.plugin(self._expected_name, Deadline.after(0.0))
@@ -226,19 +225,8 @@ class Instance:
         return self.timeline.entries(ApiRequest, since=since, where=self._is_slice_write)
 
     def slices_as_sent(self) -> list[Json]:
-        """The slices of the driver's writes, before defaulting and gate dropping, oldest first.
-
-        A patch is no slice: what the server made of it stands in its place, and a refused one has
-        none. What the server could not even decode is left out too.
-        """
-        found = []
-        for entry in self.slice_writes():
-            event = entry.event
-            body = event.answer if event.verb == PATCH else event.body
-            decoded = event.code < REFUSED if event.verb == PATCH else event.code != UNDECODABLE
-            if body is not None and decoded:
-                found.append(body)
-        return found
+        """The slices of the driver's writes, before defaulting and gate dropping, oldest first."""
+        return slices_of(self.slice_writes())
 
     def _is_slice_write(self, event: ApiRequest) -> bool:
         return (
@@ -262,8 +250,7 @@ class Instance:
         At most ``budgets.publish`` seconds after the start of the driver's process: then they are
         returned as they are.
         """
-        began = self.timeline.entries(Mark, since=self.started_serial)[0].at
-        left = began + self.budgets.publish - self.timeline.now()
+        left = self._began() + self.budgets.publish - self.timeline.now()
         return self.wait_for_slices(is_published, within_s=max(0.0, left))
 
     @property
@@ -294,7 +281,7 @@ class Instance:
 
     def settle(self) -> bool:
         """Wait until publishing has settled; False if the driver never stops writing."""
-        began = self.timeline.entries(Mark, since=self.started_serial)[0].at
+        began = self._began()
 
         def last_write() -> float:
             writes = self.slice_writes(since=self.started_serial)

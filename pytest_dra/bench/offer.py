@@ -65,3 +65,10 @@ class Offer:
         """All devices that can be given away whole; the first one if there is none."""
         every = self.devices(1)
         return [device for device in every if device.plain] or every[:1]
+
+    def one_of_each_kind(self, attribute: str) -> list[Device]:
+        """One free device per value of an attribute."""
+        kinds: dict[str, Device] = {}
+        for device in self.whole_devices():
+            kinds.setdefault(str(device.attribute(attribute)), device)
+        return list(kinds.values())

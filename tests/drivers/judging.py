@@ -57,7 +57,7 @@ class Judged:
 
     def got(self, id: str) -> str:
         """What a failed case got."""
-        return str(self.cases[id]["finding"]["got"])
+        return str(self.cases[id]["got"])
 
     def reason(self, id: str) -> str:
         """Why a case was not run."""

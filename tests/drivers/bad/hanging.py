@@ -1,10 +1,12 @@
 """Answers no call of some methods: ``python -m tests.drivers.bad.hanging METHODS [SWITCHES]``.
 
-METHODS, with commas, are get-info, notify, prepare, unprepare; an empty batch hangs as well.
+METHODS, with commas, are get-info, notify, prepare, unprepare, where an empty batch hangs as well,
+prepare-of-claims and unprepare-of-claims.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from typing import Any
@@ -51,3 +53,5 @@ class Hangs(Plugin):
 
 if __name__ == "__main__":
     run(sys.argv[2:], plugin_class=Hangs)
+    # Otherwise the hanging threads of the server would be waited for.
+    os._exit(0)

@@ -1,8 +1,9 @@
 """Works, but behaves badly: ``python -m tests.drivers.bad.messy WHAT [SWITCHES]``.
 
-stays: forks children that ignore SIGTERM, and ignores it itself; talks: prints 100 MB; fills: makes
-thousands of files and folders, some without permissions; sockets: leaves dozens of dead sockets in
-the registry; writes: writes a slice again and again; bodies: sends bodies that are no slices.
+WHAT is a list with commas. stays: forks children that ignore SIGTERM, and ignores it itself; talks:
+prints 100 MB; fills: makes thousands of files and folders, some without permissions; sockets:
+leaves dozens of dead sockets in the registry; writes: writes a slice again and
+again; bodies: sends bodies that are no slices.
 """
 
 from __future__ import annotations
@@ -114,20 +115,23 @@ class SendsNonsense(Publisher):
         super().run(stopping)
 
 
-def main(what: str, switches: list[str]) -> None:
+PUBLISHERS: dict[str, type[Publisher]] = {"writes": WritesAlways, "bodies": SendsNonsense}
+
+
+def main(what: set[str], switches: list[str]) -> None:
     """Be such a driver."""
     options = read(switches)
-    if what == "stays":
+    if "stays" in what:
         stay()
-    elif what == "talks":
+    if "talks" in what:
         threading.Thread(target=talk, daemon=True).start()
-    elif what == "fills":
+    if "fills" in what:
         fill(options.driver_dir)
-    elif what == "sockets":
+    if "sockets" in what:
         leave_sockets(options.registry_dir)
-    publishers: dict[str, type[Publisher]] = {"writes": WritesAlways, "bodies": SendsNonsense}
-    run(switches, publisher_class=publishers.get(what, Publisher), heeds_sigterm=what != "stays")
+    publisher = next((PUBLISHERS[each] for each in what if each in PUBLISHERS), Publisher)
+    run(switches, publisher_class=publisher, heeds_sigterm="stays" not in what)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(set(sys.argv[1].split(",")), sys.argv[2:])

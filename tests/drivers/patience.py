@@ -1,0 +1,59 @@
+"""Drivers that never answer, at the default budgets: each is judged in less than three minutes.
+
+``python -m tests.drivers.patience``; two at a time, mostly waiting. Prints how long each took, what
+failed, and what was left; exits 1 if one took longer or was not found out.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import sys
+
+from tests.drivers.judging import Judged
+from tests.drivers.judging import judge
+from tests.drivers.judging import module
+
+HANGING = "tests.drivers.bad.hanging"
+ENDING = "tests.drivers.bad.ending"
+
+DRIVERS = {
+    module(ENDING, "never"): {"REG-001", "SLICE-001"},
+    module(HANGING, "get-info,notify,prepare,unprepare"): {"REG-002", "REG-014"},
+    module(HANGING, "notify"): {"REG-015"},
+    module(HANGING, "prepare,unprepare"): {"REG-005", "REG-006"},
+    module(HANGING, "prepare-of-claims"): {"PREP-023"},
+    module(HANGING, "unprepare-of-claims"): {"UNP-001"},
+}
+"""By driver: what fails; no other case does."""
+
+LIMIT_S = 180.0
+PARALLEL = 2
+
+
+def _judge(driver: str) -> Judged:
+    return judge(driver, limit_s=2 * LIMIT_S)
+
+
+def main() -> int:
+    """Judge them all; prints a line each and a closing line."""
+    wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
+        for (driver, failing), judged in zip(
+            DRIVERS.items(), pool.map(_judge, DRIVERS), strict=True
+        ):
+            failed, errored = judged.ids("failed"), judged.ids("errored")
+            right = failed == failing and not errored and not judged.left
+            right = right and judged.seconds < LIMIT_S
+            wrong += not right
+            name = driver.partition("tests.drivers.bad.")[2]
+            sys.stdout.write(
+                f"{'ok   ' if right else 'WRONG'} {judged.seconds:5.1f} s  {name}: failed"
+                f" {sorted(failed)}, errored {sorted(errored)}, left {list(judged.left)}\n"
+            )
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(DRIVERS) - wrong} passed, {wrong} failed\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
