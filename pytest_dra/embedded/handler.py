@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import json
 import logging
 import time
 from typing import Final
+from typing import cast
 
-import yaml
 from aiohttp import web
 
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import access
 from pytest_dra.embedded import negotiation
+from pytest_dra.embedded import replies
 from pytest_dra.embedded import routing
 from pytest_dra.embedded.access import Attempt
 from pytest_dra.embedded.access import Authorizer
@@ -32,24 +32,22 @@ from pytest_dra.embedded.operations import Kinds
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.operations import Reply
 from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.recorded import RecordedRequest
+from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.reviews import review
 from pytest_dra.embedded.routing import Route
-from pytest_dra.embedded.store import encode
 from pytest_dra.embedded.trouble import Effect
 from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
 from pytest_dra.embedded.trouble import no_watch_list
 from pytest_dra.embedded.watch import Watch
 from pytest_dra.spec import Json
-from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 
 _LOG: Final = logging.getLogger(__name__)
 
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
-
-_TEXT: Final = "text/plain"
 
 _EXPIRED: Final = 410
 """A watch that is too late begins with 200 and ends with this code in an ERROR event."""
@@ -65,7 +63,7 @@ class _Record:
     identity: str = ""
     verb: str = ""
     route: Route = dataclasses.field(default_factory=Route)
-    body: Json | None = None
+    body: Json | Unread | None = None
     answer: Json | None = None
     effect: Effect | None = None
     failure: ApiError | None = None
@@ -109,14 +107,16 @@ class Handler:
         try:
             reply = await self._reply(request, record)
         except ApiError as error:
-            reply = _failure(error)
+            reply = replies.failure(error)
         except PlainNotFound:
-            reply = Reply(404, None, b"404 page not found\n", media=_TEXT)
+            reply = Reply(404, None, b"404 page not found\n", media=replies.TEXT)
         except asyncio.CancelledError:
             raise
         except Exception as error:
             _LOG.exception("%s %s", request.method, request.path)
-            reply = _failure(ApiError(500, "InternalError", f"Internal error occurred: {error!r}"))
+            reply = replies.failure(
+                ApiError(500, "InternalError", f"Internal error occurred: {error!r}")
+            )
         record.answer = reply.answer
         effect = record.effect
         if effect is not None and effect.after_s:
@@ -127,7 +127,7 @@ class Handler:
             _reset(request)
         if reply.watch is not None:
             return await self._stream(request, record, reply.watch)
-        return _respond(reply)
+        return replies.respond(reply)
 
     async def _reply(self, request: web.BaseRequest, record: _Record) -> Reply:
         token, path = access.split_token(request.path)
@@ -153,7 +153,7 @@ class Handler:
         if not self._discovery.has_version(route.group, route.version):
             return self._unserved()
         if route.group == "authorization.k8s.io":
-            return review(self._authorize, user, route, await _body(request), request)
+            return review(self._authorize, user, route, await replies.read_body(request), request)
         route = record.route = routing.find(route, self._operations.kinds)
         verb = record.verb = routing.verb(route, request.method, watch=watching)
         media = negotiation.accept(request.headers.get("Accept", ""))
@@ -163,20 +163,20 @@ class Handler:
             query=request.query,
             media=media,
             content_type=request.headers.get("Content-Type", ""),
-            body=await _body(request) if request.body_exists else b"",
+            body=await replies.read_body(request) if request.body_exists else b"",
             user_agent=request.headers.get("User-Agent", ""),
         )
         try:
             reply = await self._operations.perform(call)
         except ApiError as error:
             reply = dataclasses.replace(
-                _failure(error), warnings=tuple(call.warnings[:WARNINGS_MAX])
+                replies.failure(error), warnings=tuple(call.warnings[:WARNINGS_MAX])
             )
         finally:
-            record.body = call.sent
+            record.body = call.recorded()
         if route.kind is not None and route.kind.deprecated:
             reply = dataclasses.replace(reply, warnings=(route.kind.deprecated, *reply.warnings))
-        return _in_yaml(reply) if media.type == YAML and reply.watch is None else reply
+        return replies.in_yaml(reply) if media.type == YAML and reply.watch is None else reply
 
     @staticmethod
     def _unserved() -> Reply:
@@ -201,7 +201,9 @@ class Handler:
             return
         if request.body_exists:
             media = request.headers.get("Content-Type", "")
-            record.body = self._operations.peek(record.route, media, await _body(request))
+            record.body = self._operations.peek(
+                record.route, media, await replies.read_body(request)
+            )
         failure = effect.refusal(record.route)
         if record.verb != "watch" or effect.code != _EXPIRED:
             raise failure
@@ -228,9 +230,9 @@ class Handler:
     def _other(self, request: web.BaseRequest, path: str, parts: list[str], user: User) -> Reply:
         if path.startswith(access.OPEN_PATHS):
             if path.split("/")[1] == "version":
-                return _json(self._discovery.version())
+                return replies.as_json(self._discovery.version())
             if path.startswith(_HEALTH):
-                return Reply(200, None, b"ok", media=_TEXT)
+                return Reply(200, None, b"ok", media=replies.TEXT)
         discovery = parts[0] in ("api", "apis") and user is not access.ANONYMOUS
         if not discovery:
             self._allow(Attempt(user=user, verb=request.method.lower(), path=path))
@@ -246,24 +248,24 @@ class Handler:
         core = parts[0] == "api"
         if len(parts) == 1:
             if media.discovery:
-                return _json(found.aggregated(core=core), media=AGGREGATED_TYPE)
-            return _json(found.api_versions() if core else found.groups())
+                return replies.as_json(found.aggregated(core=core), media=AGGREGATED_TYPE)
+            return replies.as_json(found.api_versions() if core else found.groups())
         group = "" if core else parts[1]
         if not found.has_group(group):
             raise PlainNotFound
         if not core and len(parts) == 2:
-            return _json(found.group(group))
+            return replies.as_json(found.group(group))
         version = parts[1] if core else parts[2]
         if not found.has_version(group, version):
             return self._unserved()
-        return _json(found.resources(group, version))
+        return replies.as_json(found.resources(group, version))
 
     def _record(
         self, request: web.BaseRequest, record: _Record, code: int, duration_s: float
     ) -> None:
         route = record.route
         self._timeline.add(
-            ApiRequest(
+            RecordedRequest(
                 identity=record.identity,
                 verb=record.verb,
                 group=route.group,
@@ -274,7 +276,8 @@ class Handler:
                 subresource=route.subresource,
                 query=request.query_string,
                 user_agent=request.headers.get("User-Agent", "")[:_AGENT_MAX],
-                body=record.body,
+                # decoded when it is looked at
+                body=cast("Json | None", record.body),
                 code=code,
                 answer=record.answer,
                 duration_s=duration_s,
@@ -352,50 +355,3 @@ def _wants_watch(request: web.BaseRequest, route: Route) -> bool:
         return True
     value = request.query.get("watch")
     return value is not None and value.lower() not in ("0", "false")
-
-
-async def _body(request: web.BaseRequest) -> bytes:
-    length = request.content_length or 0
-    if length <= negotiation.BODY_MAX:
-        parts: list[bytes] = []
-        size = 0
-        async for part in request.content.iter_any():
-            size += len(part)
-            if size > negotiation.BODY_MAX:
-                break
-            parts.append(part)
-        else:
-            return b"".join(parts)
-    raise ApiError(
-        413,
-        "RequestEntityTooLarge",
-        f"Request entity too large: limit is {negotiation.BODY_MAX}",
-    )
-
-
-def _json(answer: Json, *, media: str = JSON) -> Reply:
-    return Reply(200, answer, encode(answer), media=media)
-
-
-def _failure(error: ApiError) -> Reply:
-    status = error.status()
-    return Reply(error.code, status, encode(status), retry_after_s=error.retry_after_s)
-
-
-def _in_yaml(reply: Reply) -> Reply:
-    if reply.answer is None:
-        return reply
-    text = yaml.safe_dump(json.loads(reply.body), sort_keys=False, allow_unicode=True)
-    return dataclasses.replace(reply, body=text.encode(), media=YAML)
-
-
-def _respond(reply: Reply) -> web.Response:
-    # text answers are labelled with a charset, as the real server does it
-    media = f"{reply.media}; charset=utf-8" if reply.media == _TEXT else reply.media
-    response = web.Response(status=reply.code, body=reply.body, headers={"Content-Type": media})
-    if reply.retry_after_s is not None:
-        response.headers["Retry-After"] = str(reply.retry_after_s)
-    for text in reply.warnings:
-        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-        response.headers.add("Warning", f'299 - "{quoted}"')
-    return response

@@ -24,6 +24,7 @@ from pytest_dra.embedded.negotiation import Media
 from pytest_dra.embedded.options import DeleteOptions
 from pytest_dra.embedded.options import ListOptions
 from pytest_dra.embedded.options import Query
+from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.routing import Route
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
@@ -54,6 +55,13 @@ class Call:
     user_agent: str
     sent: Json | None = None
     warnings: list[str] = dataclasses.field(default_factory=list)
+
+    def recorded(self) -> Json | Unread | None:
+        """The decoded body, or its bytes where they are all that it takes to decode it again."""
+        plain = self.verb in ("create", "update") and self.sent is not None
+        if plain and negotiation.content_type(self.content_type) == negotiation.JSON:
+            return Unread(self.body)
+        return self.sent
 
     @property
     def kind(self) -> Kind:

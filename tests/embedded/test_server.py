@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import stat
 import threading
 from pathlib import Path
@@ -153,3 +154,15 @@ def test_an_unknown_version_or_gate_is_refused() -> None:
         ApiServer(timeline=Timeline(), tokens={}, kubernetes="1.99")
     with pytest.raises(ValueError, match="NoSuchGate"):
         ApiServer(timeline=Timeline(), tokens={}, gates={"NoSuchGate": True})
+
+
+def test_a_recorded_body_is_the_one_that_was_sent_though_it_is_kept_as_bytes(
+    client: Client, timeline: Timeline
+) -> None:
+    client.post(SLICES, slice_())
+    event = timeline.entries(ApiRequest)[-1].event
+    assert event.body == slice_()
+    assert event.body is event.body
+    renamed = dataclasses.replace(event, identity="somebody")
+    assert (renamed.identity, renamed.body) == ("somebody", slice_())
+    assert "gpu.example.com" in repr(renamed)
