@@ -73,9 +73,17 @@ class Runs:
         return {id: each["state"] for id, each in self.cases(directory).items()}
 
 
+@pytest.fixture(scope="session")
+def byte_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the processes of all tests share their byte code: compiling is most of their start."""
+    return tmp_path_factory.mktemp("byte-code")
+
+
 @pytest.fixture
-def runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Runs:
+def runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, byte_code: Path) -> Runs:
     """An empty folder, and pytest to run in it; no option is set from outside."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
     for option in OPTIONS:
         monkeypatch.delenv(option.variable, raising=False)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
