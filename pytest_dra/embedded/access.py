@@ -21,6 +21,7 @@ class User:
     extra: Mapping[str, tuple[str, ...]] = dataclasses.field(
         default_factory=lambda: MappingProxyType({})
     )
+    uid: str = ""
 
 
 ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
@@ -35,7 +36,10 @@ OPEN_PATHS: Final = ("/version", "/healthz", "/livez", "/readyz")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What a user is about to do; ``path`` is set instead of a resource for other URLs."""
+    """What a user is about to do; ``path`` is set instead of a resource for other URLs.
+
+    ``fields`` is the field selector of a list, watch or deletecollection.
+    """
 
     user: User
     verb: str
@@ -45,6 +49,7 @@ class Attempt:
     namespace: str = ""
     name: str = ""
     path: str = ""
+    fields: str = ""
 
 
 IDENTITY_PATH: Final = "/as/"

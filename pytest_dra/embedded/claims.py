@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from typing import Final
 
+from pytest_dra.embedded import granular
 from pytest_dra.embedded import metadata
 from pytest_dra.embedded import typed
 from pytest_dra.embedded.claimspec import ClaimRules
@@ -67,6 +68,7 @@ class ResourceClaims(Strategy):
     def validate_status(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
         """Allocation, reservations and device status."""
         StatusRules(new, old, ctx.version, report).validate()
+        granular.check(new, old, ctx, report)
         allocation = new["status"].get("allocation")
         if allocation is None or old["status"].get("allocation") is not None:
             return

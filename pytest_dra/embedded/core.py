@@ -28,6 +28,29 @@ OBJECT_MAX: Final = 1024 * 1024
 """Most bytes of data in a ConfigMap or Secret."""
 
 
+class Rbac(Strategy):
+    """Roles and bindings, whose names may be anything that fits into a path."""
+
+    create_on_update: ClassVar[bool] = True
+
+    def name_error(self, name: str) -> str:
+        """No slash and no percent sign."""
+        if name in (".", "..") or "/" in name or "%" in name:
+            return "may not be '.' or '..', nor contain '/' or '%'"
+        return ""
+
+    def default(self, obj: Json) -> None:
+        """Bindings refer to RBAC, and their users and groups live there."""
+        if "roleRef" in obj and not obj["roleRef"].get("apiGroup"):
+            obj["roleRef"]["apiGroup"] = _RBAC
+        for subject in obj.get("subjects") or []:
+            if subject.get("kind") in ("User", "Group"):
+                subject.setdefault("apiGroup", _RBAC)
+
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+
+
 class Nodes(Strategy):
     """Nodes: a new one is tainted, its status may be given at once."""
 

@@ -19,9 +19,12 @@ _AGGREGATED: Final = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscove
 _SUBRESOURCE_VERBS: Final[Mapping[str, list[str]]] = {
     "status": ["get", "patch", "update"],
     "binding": ["create"],
+    "token": ["create"],
 }
 
-_REVIEWS: Final = "authorization.k8s.io"
+_SUBRESOURCE_KINDS: Final = {"binding": "Binding", "token": "TokenRequest"}
+
+_REVIEWS: Final = ("authentication.k8s.io", "authorization.k8s.io")
 
 _COMPATIBILITY: Final = 1
 """Minor versions that a server stays compatible with below its own, by default."""
@@ -37,7 +40,8 @@ class Discovery:
         self._groups: dict[str, dict[str, list[Kind]]] = {}
         for (group, api_version, _), kind in sorted(kinds.items()):
             self._groups.setdefault(group, {}).setdefault(api_version, []).append(kind)
-        self._groups.setdefault(_REVIEWS, {}).setdefault("v1", [])
+        for group in _REVIEWS:
+            self._groups.setdefault(group, {}).setdefault("v1", [])
 
     def has_group(self, group: str) -> bool:
         """True if any version of the group is served."""
@@ -110,7 +114,7 @@ class Discovery:
                         "name": f"{resource.plural}/{name}",
                         "singularName": "",
                         "namespaced": resource.namespaced,
-                        "kind": "Binding" if name == "binding" else resource.kind,
+                        "kind": _SUBRESOURCE_KINDS.get(name, resource.kind),
                         "verbs": _SUBRESOURCE_VERBS[name],
                     }
                 )
@@ -156,7 +160,7 @@ def _aggregated_resource(kind: Kind) -> Json:
         out["subresources"] = [
             {
                 "subresource": name,
-                "responseKind": {**names, "kind": "Binding"} if name == "binding" else names,
+                "responseKind": {**names, "kind": _SUBRESOURCE_KINDS.get(name, resource.kind)},
                 "verbs": _SUBRESOURCE_VERBS[name],
             }
             for name in kind.subresources

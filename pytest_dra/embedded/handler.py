@@ -24,6 +24,7 @@ from pytest_dra.embedded.discovery import AGGREGATED_TYPE
 from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
+from pytest_dra.embedded.identities import self_review
 from pytest_dra.embedded.negotiation import JSON
 from pytest_dra.embedded.negotiation import YAML
 from pytest_dra.embedded.operations import WARNINGS_MAX
@@ -149,9 +150,13 @@ class Handler:
         record.verb = _verb(route, request.method, watching=watching)
         await self._trouble(request, record)
         if not route.plural.startswith("selfsubject") or user is access.ANONYMOUS:
-            self._authorize_route(record, user)
+            self._authorize_route(record, user, request.query.get("fieldSelector", ""))
         if not self._discovery.has_version(route.group, route.version):
             return self._unserved()
+        if route.group == "authentication.k8s.io":
+            if route.plural != "selfsubjectreviews" or request.method != "POST":
+                return self._unserved()
+            return replies.as_json(self_review(user), code=201)
         if route.group == "authorization.k8s.io":
             return review(self._authorize, user, route, await replies.read_body(request), request)
         route = record.route = routing.find(route, self._operations.kinds)
@@ -165,6 +170,7 @@ class Handler:
             content_type=request.headers.get("Content-Type", ""),
             body=await replies.read_body(request) if request.body_exists else b"",
             user_agent=request.headers.get("User-Agent", ""),
+            user=user,
         )
         try:
             reply = await self._operations.perform(call)
@@ -209,7 +215,7 @@ class Handler:
             raise failure
         record.failure = failure
 
-    def _authorize_route(self, record: _Record, user: User) -> None:
+    def _authorize_route(self, record: _Record, user: User, fields: str) -> None:
         route = record.route
         self._allow(
             Attempt(
@@ -220,6 +226,7 @@ class Handler:
                 subresource=route.subresource,
                 namespace=route.namespace or "",
                 name=route.name,
+                fields=fields,
             )
         )
 

@@ -209,9 +209,32 @@ def _plain_kinds() -> list[dict[str, Any]]:
             "fields": _PLACED,
             "short_names": short,
             "deletes_to_object": to_object,
+            "subresources": ("token",) if resource is resources.SERVICE_ACCOUNTS else (),
         }
         for resource, (name, strategy, short, to_object) in plain.items()
     ]
+
+
+def _rbac_kinds() -> list[dict[str, Any]]:
+    kinds = {
+        "ClusterRole": ("clusterroles", False),
+        "ClusterRoleBinding": ("clusterrolebindings", False),
+        "Role": ("roles", True),
+        "RoleBinding": ("rolebindings", True),
+    }
+    return [
+        {
+            "resource": Resource(_RBAC, "v1", plural, name, namespaced),
+            "type": f"rbac.{name}",
+            "strategy": core.Rbac(f"rbac.{name}"),
+            "fields": _PLACED if namespaced else _NAMED,
+            "deletes_to_object": False,
+        }
+        for name, (plural, namespaced) in kinds.items()
+    ]
+
+
+_RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def _core_kinds() -> list[dict[str, Any]]:
@@ -321,7 +344,8 @@ def registry(version: KubernetesVersion) -> dict[tuple[str, str, str], Kind]:
     found: dict[tuple[str, str, str], Kind] = {}
     dra = _dra_kinds(version)
     wanted = [entry for entry in [*dra, *_beta_kinds(dra)] if entry["resource"] in version.served]
-    for entry in [*wanted, *_plain_kinds(), *_core_kinds(), *_event_kinds()]:
+    others = [*_plain_kinds(), *_core_kinds(), *_event_kinds(), *_rbac_kinds()]
+    for entry in [*wanted, *others]:
         resource: Resource = entry["resource"]
         head = encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
         kind = Kind(singular=resource.kind.lower(), head=head, **entry)

@@ -9,6 +9,7 @@ from typing import Final
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import deletes
 from pytest_dra.embedded import errors
+from pytest_dra.embedded import identities
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import options
 from pytest_dra.embedded import patching
@@ -16,6 +17,9 @@ from pytest_dra.embedded import reads
 from pytest_dra.embedded import shapes
 from pytest_dra.embedded import typed
 from pytest_dra.embedded import writes
+from pytest_dra.embedded.access import Authorizer
+from pytest_dra.embedded.access import Tokens
+from pytest_dra.embedded.access import User
 from pytest_dra.embedded.binding import bind
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
@@ -53,6 +57,7 @@ class Call:
     content_type: str
     body: bytes
     user_agent: str
+    user: User
     sent: Json | None = None
     warnings: list[str] = dataclasses.field(default_factory=list)
 
@@ -93,8 +98,13 @@ class Operations:
         store: Store,
         kinds: Kinds,
         version: KubernetesVersion,
+        tokens: Tokens,
+        allows: Authorizer | None = None,
     ) -> None:
+        """``allows`` is set where rights count beyond the request itself (RBAC)."""
         self.kinds = kinds
+        self._tokens = tokens
+        self._allows = allows
         self._store = store
         self._version = version
         self._verbs = {
@@ -146,6 +156,8 @@ class Operations:
             namespace=place,
             verb=call.verb,
             subresource=route.subresource,
+            user=call.user,
+            allows=self._allows,
         )
         manager = call.query.get("fieldManager", "") or options.manager_of(call.user_agent)
         return Target(call.kind, namespace, route.name, context, manager)
@@ -198,11 +210,21 @@ class Operations:
 
     async def _create(self, call: Call) -> Reply:
         if call.route.subresource:
-            return self._bind(call)
+            return self._token(call) if call.route.subresource == "token" else self._bind(call)
         chosen = options.write_options(call.query, "CreateOptions")
         draft = self._receive(call, chosen)
         written = writes.create(self._store, self._target(call), draft, chosen)
         return self._wrote(call, written)
+
+    def _token(self, call: Call) -> Reply:
+        type_name, versions = "authentication.TokenRequest", (identities.VERSION,)
+        received = negotiation.read_object(call.body, call.content_type, type_name, versions)
+        call.sent = received.sent
+        sent = negotiation.to_typed(received.sent, type_name, typed.Notes())
+        route = call.route
+        place = route.namespace or ""
+        answer = identities.request_token(self._store, self._tokens, place, route.name, sent)
+        return Reply(201, answer, encode(answer))
 
     def _bind(self, call: Call) -> Reply:
         received = negotiation.read_object(call.body, call.content_type, "core.Binding", ("v1",))

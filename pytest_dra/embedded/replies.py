@@ -45,9 +45,9 @@ async def read_body(request: web.BaseRequest) -> bytes:
     )
 
 
-def as_json(answer: Json, *, media: str = JSON) -> Reply:
-    """200 with an object."""
-    return Reply(200, answer, encode(answer), media=media)
+def as_json(answer: Json, *, media: str = JSON, code: int = 200) -> Reply:
+    """An object, with 200 unless said otherwise."""
+    return Reply(code, answer, encode(answer), media=media)
 
 
 def failure(error: ApiError) -> Reply:

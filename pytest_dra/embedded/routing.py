@@ -18,6 +18,7 @@ _COLLECTION_VERBS: Final = {"GET": "list", "POST": "create", "DELETE": "deleteco
 _SUBRESOURCES: Final = {
     "status": {"GET": "get", "PUT": "update", "PATCH": "patch"},
     "binding": {"POST": "create"},
+    "token": {"POST": "create"},
 }
 
 

@@ -27,6 +27,7 @@ from pytest_dra.embedded.kinds import registry
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.port import HOST
 from pytest_dra.embedded.port import Port
+from pytest_dra.embedded.rbac import Rbac
 from pytest_dra.embedded.scalars import now
 from pytest_dra.embedded.store import Store
 from pytest_dra.embedded.trouble import Rules
@@ -61,6 +62,8 @@ class ApiServer:
         tokens: bearer token to identity.
         gates: feature gates that differ from that version's defaults.
         authorize: decides each request; by default every known token may do everything.
+        rbac: decide by the stored RBAC objects and by node instead, as clusters do; only then
+            the rules for kubelets and for parts of a claim's status count.
 
     Raises:
         ValueError: the version or a gate is unknown.
@@ -74,17 +77,25 @@ class ApiServer:
         tokens: Mapping[str, User],
         gates: Mapping[str, bool] = MappingProxyType({}),
         authorize: Authorizer = everyone_known,
+        rbac: bool = False,
     ) -> None:
         self.url = ""
         self._version = kubernetes_version(kubernetes).with_gates(gates)
         self._tokens = Tokens(tokens)
         self._store = Store()
         kinds = registry(self._version)
+        rules = Rbac(self._store) if rbac else None
         self._handler = Handler(
-            operations=Operations(store=self._store, kinds=kinds, version=self._version),
+            operations=Operations(
+                store=self._store,
+                kinds=kinds,
+                version=self._version,
+                tokens=self._tokens,
+                allows=rules,
+            ),
             discovery=Discovery(self._version, kinds),
             tokens=self._tokens,
-            authorize=authorize,
+            authorize=rules or authorize,
             timeline=timeline,
         )
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -13,6 +13,8 @@ from typing import ClassVar
 from pytest_dra.api import names
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import typed
+from pytest_dra.embedded.access import Authorizer
+from pytest_dra.embedded.access import User
 from pytest_dra.embedded.managers import timeless
 from pytest_dra.embedded.report import Report
 from pytest_dra.embedded.store import Snapshot
@@ -24,7 +26,8 @@ from pytest_dra.spec import Json
 class Context:
     """What a strategy may look at besides the object: version and gates, other objects, namespace.
 
-    ``verb`` is create, update or patch; ``subresource`` "" for the object itself.
+    ``verb`` is create, update or patch; ``subresource`` "" for the object itself. ``user`` and
+    ``allows`` are set where the server looks at rights: who writes, and what that one may do.
     """
 
     version: KubernetesVersion
@@ -32,6 +35,8 @@ class Context:
     namespace: str
     verb: str
     subresource: str = ""
+    user: User | None = None
+    allows: Authorizer | None = None
 
     def labels_of_namespace(self) -> Json:
         """The labels of the namespace that the request is about."""

@@ -19,6 +19,7 @@ from pytest_dra.embedded.managers import Managers
 from pytest_dra.embedded.managers import Scope
 from pytest_dra.embedded.managers import is_reset
 from pytest_dra.embedded.negotiation import Received
+from pytest_dra.embedded.nodeaccess import restrict
 from pytest_dra.embedded.options import WriteOptions
 from pytest_dra.embedded.report import Report
 from pytest_dra.embedded.store import Snapshot
@@ -141,6 +142,8 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     strategy.validate_create(obj, ctx, report)
     if report.causes:
         raise invalid(kind, meta.get("name", ""), report.causes)
+    if ctx.allows is not None and ctx.user is not None:
+        restrict(ctx.user, kind, obj, None)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
     for _ in range(NAME_TRIES):
@@ -294,6 +297,8 @@ def replace(
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)
     _validate_update(target, obj, before)
+    if ctx.allows is not None and ctx.user is not None:
+        restrict(ctx.user, kind, obj, before)
     obj = draft.final(kind.storage)
     obj["metadata"]["resourceVersion"] = str(old.rv)
     warnings = strategy.warnings(obj)

@@ -57,7 +57,7 @@ TOKENS: Final = {"admin": "T1", "user": "T2", "kubelet-a": "T3", "kubelet-b": "T
 
 _USERS: Final = {
     "T1": User("admin", ("system:masters", _EVERYONE)),
-    "T2": User("plain-user", ("plain-group", _EVERYONE)),
+    "T2": User("plain-user", ("plain-group", _EVERYONE), uid="u-plain"),
     "T3": User("system:node:node-a", ("system:nodes", _EVERYONE)),
     "T4": User("system:node:node-b", ("system:nodes", _EVERYONE)),
 }
@@ -85,7 +85,7 @@ class Tally:
 def server(profile: str) -> ApiServer:
     """A started server of a profile; ``-alpha`` has all gates and all versions."""
     name = profile.removesuffix(_ALPHA)
-    found = ApiServer(timeline=Timeline(), kubernetes=name, tokens=_USERS)
+    found = ApiServer(timeline=Timeline(), kubernetes=name, tokens=_USERS, rbac=True)
     found.start()
     if profile.endswith(_ALPHA):
         version = kubernetes_version(name)
