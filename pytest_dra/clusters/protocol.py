@@ -46,6 +46,9 @@ class Trouble(Protocol):
     ) -> AbstractContextManager[Caused]:
         """Carry requests out ``seconds`` later, and answer then."""
 
+    def hold(self, scope: Scope, *, times: int | None = None) -> AbstractContextManager[Caused]:
+        """Let requests wait until the end of the context, and carry them out then."""
+
     def delay_answers(
         self, scope: Scope, seconds: float, *, times: int | None = None
     ) -> AbstractContextManager[Caused]:

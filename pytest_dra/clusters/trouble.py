@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -34,6 +35,16 @@ class EmbeddedTrouble:
     ) -> AbstractContextManager[Caused]:
         """Carry the request out later."""
         return self._rule(scope, Effect(before_s=seconds), times)
+
+    @contextmanager
+    def hold(self, scope: Scope, *, times: int | None = None) -> Iterator[Caused]:
+        """Let requests wait until the end of the context, and carry them out then."""
+        released = threading.Event()
+        try:
+            with self._rule(scope, Effect(holds=(released,)), times) as caused:
+                yield caused
+        finally:
+            released.set()
 
     def delay_answers(
         self, scope: Scope, seconds: float, *, times: int | None = None

@@ -41,6 +41,7 @@ from pytest_dra.embedded.trouble import Effect
 from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
 from pytest_dra.embedded.trouble import no_watch_list
+from pytest_dra.embedded.trouble import released
 from pytest_dra.embedded.watch import Watch
 from pytest_dra.spec import Json
 from pytest_dra.timeline import Mark
@@ -201,6 +202,7 @@ class Handler:
             return
         if effect.before_s:
             await asyncio.sleep(effect.before_s)
+        await released(effect.holds)
         if effect.no_watch_list and record.verb == "watch" and "sendInitialEvents" in request.query:
             raise no_watch_list()
         if not effect.code:

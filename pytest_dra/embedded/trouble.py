@@ -7,6 +7,7 @@ Rules are set by the test's thread and read by the server's loop. Each is limite
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import invalid_options
 from pytest_dra.embedded.routing import Route
+
+HELD_LOOK_S: Final = 0.005
+"""Pause between two looks whether a held request may go on: hardly later than it was allowed to."""
 
 _REASONS: Final = {
     400: "BadRequest",
@@ -65,15 +69,17 @@ class Effect:
     """What is done to a request, as far as set.
 
     ``code`` refuses it (with ``retry_after_s`` as header and in the Status). ``before_s`` is
-    waited before it is carried out, ``after_s`` between that and the answer. ``loses_answer``: it
-    is carried out, but the connection ends instead of an answer. ``watch_s``: a watch ends in
-    order after that time. ``no_watch_list``: a streaming list is refused as on a server without.
-    ``stalls``: a watch stays open, but is told nothing while the rule lasts.
+    waited before it is carried out, then for each of ``holds`` to be set; ``after_s`` between that
+    and the answer. ``loses_answer``: it is carried out, but the connection ends instead of an
+    answer. ``watch_s``: a watch ends in order after that time. ``no_watch_list``: a streaming list
+    is refused as on a server without. ``stalls``: a watch stays open, but is told nothing while
+    the rule lasts.
     """
 
     code: int = 0
     retry_after_s: int | None = None
     before_s: float = 0.0
+    holds: tuple[threading.Event, ...] = ()
     after_s: float = 0.0
     loses_answer: bool = False
     watch_s: float | None = None
@@ -95,6 +101,12 @@ class Effect:
             details={key: value for key, value in shown.items() if value},
             retry_after_s=self.retry_after_s,
         )
+
+
+async def released(holds: tuple[threading.Event, ...]) -> None:
+    """Wait for all of them; looked at now and then, as a loop cannot wait for a thread's event."""
+    while not all(each.is_set() for each in holds):
+        await asyncio.sleep(HELD_LOOK_S)
 
 
 class Caused:
@@ -176,6 +188,7 @@ def _both(first: Effect, second: Effect) -> Effect:
         code=refusing.code,
         retry_after_s=refusing.retry_after_s,
         before_s=first.before_s + second.before_s,
+        holds=first.holds + second.holds,
         after_s=first.after_s + second.after_s,
         loses_answer=first.loses_answer or second.loses_answer,
         watch_s=min(spans, default=None),

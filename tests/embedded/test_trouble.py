@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
 from tests.embedded.client import SLICES
 from tests.embedded.client import Client
 from tests.embedded.client import slice_
@@ -120,6 +123,18 @@ def test_a_delayed_request_is_carried_out_late(client: Client, trouble: Trouble)
         began = time.monotonic()
         assert client.post(SLICES, slice_()).code == 201
     assert time.monotonic() - began >= 0.2
+
+
+def test_a_held_request_is_carried_out_at_the_end_of_the_context(
+    client: Client, trouble: Trouble
+) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with trouble.hold(CREATES, times=1) as caused:
+            held = pool.submit(client.post, SLICES, slice_())
+            assert poll(lambda: caused.requests == 1, Deadline.after(5.0))
+            assert client.get(SLICES).json["items"] == []
+            assert not held.done()
+        assert held.result(timeout=5.0).code == 201
 
 
 def test_a_late_answer_comes_after_the_deed(client: Client, trouble: Trouble) -> None:
