@@ -71,7 +71,8 @@ def _part(session: Session, id: str) -> list[Entry[Any]]:
 
 
 def _line(entry: Entry[Any]) -> str:
-    event = dataclasses.asdict(entry.event)
+    # Not asdict: it makes each dict anew from its items, which the server's own kinds refuse.
+    event = {each.name: getattr(entry.event, each.name) for each in dataclasses.fields(entry.event)}
     data = {
         "serial": entry.serial,
         "at": round(entry.at, 4),
