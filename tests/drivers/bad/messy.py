@@ -2,7 +2,7 @@
 
 WHAT is a list with commas. stays: forks children that ignore SIGTERM, and ignores it itself; talks:
 prints 100 MB; fills: makes thousands of files and folders, some without permissions; sockets:
-leaves dozens of dead sockets in the registry; writes: writes a slice again and
+leaves two dozen dead sockets in the registry; writes: writes a slice again and
 again; bodies: sends bodies that are no slices.
 """
 
@@ -27,7 +27,7 @@ CHILDREN = 3
 LINE = b"x" * 1023 + b"\n"
 LINES = 100_000
 FILES = 5000
-SOCKETS = 50
+SOCKETS = 25
 DEEP = 40
 WRITE_S = 0.5
 
