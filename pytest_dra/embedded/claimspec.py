@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_dra.api import names
 from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.embedded import alpharules
 from pytest_dra.embedded import devicerules
 from pytest_dra.embedded.report import Report
 from pytest_dra.spec import Json
@@ -110,6 +111,9 @@ class ClaimRules:
             report.invalid(f"{path}.count", count, "must not be specified for mode 'All'")
         elif mode == "ExactCount" and count <= 0:
             report.invalid(f"{path}.count", count, "must be greater than zero")
+        constraints = self._devices.get("constraints") or []
+        derived = f"{path}.derivedAttributes"
+        alpharules.derived_attributes(part, derived, constraints, report)
         for index, toleration in enumerate(part.get("tolerations") or []):
             devicerules.toleration(toleration, f"{path}.tolerations[{index}]", report)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_dra.api import names
 from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.embedded import alpharules
 from pytest_dra.embedded import claimspec
 from pytest_dra.embedded import devicerules
 from pytest_dra.embedded import nodeselectors
@@ -127,6 +128,8 @@ class StatusRules:
         device = result["device"]
         report.format(f"{path}.device", device, names.dns_label_error(device))
         devicerules.binding_conditions(result, path, self._limits, report)
+        operations = result.get("skipNodeOperations") or []
+        alpharules.node_operations(operations, f"{path}.skipNodeOperations", report)
         for index, toleration in enumerate(result.get("tolerations") or []):
             devicerules.toleration(toleration, f"{path}.tolerations[{index}]", report)
         self._share(result, path)

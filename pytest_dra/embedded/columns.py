@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 from typing import Final
 
+from pytest_dra.embedded import poolstatus
 from pytest_dra.spec import Json
 
 Cells = Callable[[Json], list[Any]]
@@ -36,10 +37,10 @@ def definitions(kind: str) -> tuple[list[Json], Cells]:
     titles, cells = _KINDS.get(kind, _OTHERS)
     return [
         {
-            "name": title.lstrip("+"),
-            "type": "string",
+            "name": title.lstrip("+#"),
+            "type": "integer" if title.startswith("#") else "string",
             "format": "name" if title.lstrip("+") == "Name" else "",
-            "description": f"{title.lstrip('+')} of the {kind}",
+            "description": f"{title.lstrip('+#')} of the {kind}",
             "priority": int(title.startswith("+")),
         }
         for title in titles
@@ -138,6 +139,9 @@ def _lease(obj: Json) -> list[Any]:
     return [_name(obj), obj["spec"].get("holderIdentity", ""), _age(obj)]
 
 
+_POOLS: Final = "Name Driver Total Available Allocated Unavailable Errors #Pools Status Completed"
+
+
 def _plain(obj: Json) -> list[Any]:
     return [_name(obj), _age(obj)]
 
@@ -155,8 +159,9 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
         "DeviceTaintRule": (("Name", "Key", "Value", "Effect", "TimeAdded", "Age"), _taint_rule),
         "Node": ((*_NODE.split(), "+Container-Runtime"), _node),
         "Pod": ((*_POD, "+Readiness Gates"), _pod),
+        "ResourcePoolStatusRequest": (tuple(_POOLS.split()), poolstatus.cells),
         "Event": ((*_EVENT, "+First Seen", "+Count", "+Name"), _event),
         "Lease": (("Name", "Holder", "Age"), _lease),
     }
 )
-"""Titles and cells by kind; a title with ``+`` is shown by ``-o wide`` only."""
+"""Titles and cells by kind; ``+``: shown by ``-o wide`` only, ``#``: a number."""

@@ -51,6 +51,9 @@ class Rbac(Strategy):
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
 class Nodes(Strategy):
     """Nodes: a new one is tainted, its status may be given at once."""
 
@@ -61,6 +64,21 @@ class Nodes(Strategy):
         taints = obj["spec"].setdefault("taints", [])
         if not any(taint.get("key") == NOT_READY["key"] for taint in taints):
             taints.append(dict(NOT_READY))
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """A taint needs key and effect; the server says ``metadata`` where it means ``spec``."""
+        for index, taint in enumerate(obj["spec"].get("taints") or []):
+            path = f"metadata.taints[{index}]"
+            report.format(f"{path}.key", taint["key"], names.label_key_error(taint["key"]))
+            report.format(
+                f"{path}.value",
+                taint.get("value", ""),
+                names.label_value_error(taint.get("value", "")),
+            )
+            if not taint["effect"]:
+                report.required(f"{path}.effect")
+            elif taint["effect"] not in _EFFECTS:
+                report.not_supported(f"{path}.effect", taint["effect"], _EFFECTS)
 
     def default(self, obj: Json) -> None:
         """Allocatable defaults to capacity."""
@@ -230,6 +248,8 @@ class Pods(Strategy):
                     "must match the name of an entry in `spec.resourceClaims`",
                 )
         extended = new["status"].get("extendedResourceClaimStatus") or {}
+        if not ctx.version.enabled("DRAExtendedResource"):
+            extended = {}
         for index, mapping in enumerate(extended.get("requestMappings") or []):
             if mapping["resourceName"] not in _requested(new, mapping["containerName"]):
                 report.invalid(

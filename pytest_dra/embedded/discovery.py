@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -38,7 +39,7 @@ class Discovery:
     ) -> None:
         self._version = version
         self._groups: dict[str, dict[str, list[Kind]]] = {}
-        for (group, api_version, _), kind in sorted(kinds.items()):
+        for (group, api_version, _), kind in sorted(kinds.items(), key=_order):
             self._groups.setdefault(group, {}).setdefault(api_version, []).append(kind)
         for group in _REVIEWS:
             self._groups.setdefault(group, {}).setdefault("v1", [])
@@ -140,6 +141,19 @@ class Discovery:
             ]
             items.append({"metadata": {"name": name} if name else {}, "versions": entries})
         return {**_AGGREGATED, "metadata": {}, "items": items}
+
+
+def _order(entry: tuple[tuple[str, str, str], Kind]) -> tuple[str, int, int, int, str]:
+    """By group, then stable before beta before alpha and newer before older, then by name."""
+    (group, version, plural), _ = entry
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return group, len(_STAGES), 0, 0, plural
+    return group, _STAGES.index(match[2] or ""), -int(match[1]), -int(match[3] or 0), plural
+
+
+_VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_STAGES: Final = ("", "beta", "alpha")
 
 
 def _aggregated_resource(kind: Kind) -> Json:

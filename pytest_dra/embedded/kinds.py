@@ -19,8 +19,11 @@ from pytest_dra.embedded.claims import ResourceClaims
 from pytest_dra.embedded.claims import ResourceClaimTemplates
 from pytest_dra.embedded.classes import DeviceClasses
 from pytest_dra.embedded.classes import DeviceTaintRules
+from pytest_dra.embedded.poolstatus import PoolStatusRequests
 from pytest_dra.embedded.selectors import FieldReader
 from pytest_dra.embedded.selectors import at
+from pytest_dra.embedded.served import ALPHA
+from pytest_dra.embedded.served import POOL_STATUS_REQUESTS
 from pytest_dra.embedded.slices import ResourceSlices
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import encode
@@ -189,6 +192,14 @@ def _dra_kinds(version: KubernetesVersion) -> list[dict[str, Any]]:
             "strategy": ResourceSlices("resource.ResourceSlice"),
             "fields": newest if version.minor >= _POOL_SELECTOR_SINCE else _SLICE_FIELDS,
         },
+        {
+            "resource": POOL_STATUS_REQUESTS,
+            "type": "resourcev1alpha3.ResourcePoolStatusRequest",
+            "strategy": PoolStatusRequests("resourcev1alpha3.ResourcePoolStatusRequest"),
+            "fields": _NAMED,
+            "subresources": ("status",),
+            "deletes_to_object": False,
+        },
     ]
 
 
@@ -322,7 +333,11 @@ def _beta_kinds(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for version in _BETAS:
             resource = dataclasses.replace(entry["resource"], version=version)
             warning = f"{resource.api_version} {name} is deprecated; use resource.k8s.io/v1 {name}"
-            older = {**entry, "resource": resource, "deprecated": warning, "stored_version": "v1"}
+            if resource == entry["resource"]:
+                continue
+            older = {**entry, "resource": resource, "stored_version": "v1"}
+            if version != ALPHA:
+                older["deprecated"] = warning
             if version == "v1beta1" and name in beta.VIEWS:
                 view, unview = beta.VIEWS[name]
                 older |= {
@@ -336,7 +351,7 @@ def _beta_kinds(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-_BETAS: Final = ("v1beta1", "v1beta2")
+_BETAS: Final = ("v1beta1", "v1beta2", ALPHA)
 
 
 def registry(version: KubernetesVersion) -> dict[tuple[str, str, str], Kind]:

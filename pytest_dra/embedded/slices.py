@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_dra.api import names
 from pytest_dra.api.versions import Limits
+from pytest_dra.embedded import alpharules
 from pytest_dra.embedded import devicerules
 from pytest_dra.embedded import nodeselectors
 from pytest_dra.embedded import requestpolicy
@@ -73,6 +74,13 @@ class ResourceSlices(Strategy):
             for device in ((old or {}).get("spec") or {}).get("devices") or []
         }
         _Devices(spec, before, ctx, report).validate()
+        alpharules.partition_type(spec, report)
+        operations = spec.get("skipNodeOperations") or []
+        alpharules.node_operations(operations, "spec.skipNodeOperations", report)
+
+    def admit_valid(self, obj: Json, ctx: Context) -> None:
+        """A node declares that it can account for what its devices use of it."""
+        alpharules.admit_node_allocatable(obj, ctx)
 
     def warnings(self, obj: Json) -> list[str]:
         """Upper case in a driver name is accepted, but warned about."""
@@ -233,7 +241,7 @@ class _Devices:
             values += self._attribute(name, value, f"{path}.attributes")
         if limits.values_in_device is not None and values > limits.values_in_device:
             report.invalid(
-                f"{path}.attributes",
+                path,
                 values,
                 f"the total number of attribute values must not exceed {limits.values_in_device}",
             )
@@ -241,6 +249,8 @@ class _Devices:
             self._capacity(device, capacity, path)
         if device.get("consumesCounters"):
             self._consumptions(device["consumesCounters"], f"{path}.consumesCounters")
+        if "nodeAllocatableResources" in device:
+            alpharules.node_allocatable(device, path, report)
         taints = device.get("taints") or []
         if taints:
             self._taints(device, taints, f"{path}.taints")
@@ -283,7 +293,10 @@ class _Devices:
         content: Any = value[kind]
         if kind in _LISTS:
             if not content:
-                report.required(f"{where}.{kind}", "must not be empty")
+                report.invalid(
+                    where, value, f"exactly one of {', '.join(_VALUES)} must be specified"
+                )
+                report.invalid(f"{where}.{kind}", content, "must not be empty")
             for index, item in enumerate(content):
                 self._scalar(kind[:-1], item, f"{where}.{kind}[{index}]")
             return len(content)
@@ -312,6 +325,8 @@ class _Devices:
                 report.duplicate(where, name)
             seen.add(name)
             _validate_counters(entry.get("counters"), f"{where}.counters", limits, report)
+            groups = entry.get("compatibilityGroups") or []
+            alpharules.compatibility_groups(groups, f"{where}.compatibilityGroups", report)
 
     def _selection(self, device: Json, path: str, *, wanted: bool) -> None:
         given = [name for name in _DEVICE_SELECTIONS if name in device]

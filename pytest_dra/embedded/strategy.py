@@ -119,6 +119,13 @@ class Strategy:
             ApiError: with the code and reason of the plugin.
         """
 
+    def admit_valid(self, obj: Json, ctx: Context) -> None:
+        """Refuse what an admission plugin refuses after everything else has been checked.
+
+        Raises:
+            ApiError: with the code and reason of the plugin.
+        """
+
     def spec_changed(self, new: Json, old: Json) -> bool:
         """True if an update has to raise the generation."""
         return bool(new.get("spec") != old.get("spec"))

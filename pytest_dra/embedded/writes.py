@@ -142,8 +142,7 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     strategy.validate_create(obj, ctx, report)
     if report.causes:
         raise invalid(kind, meta.get("name", ""), report.causes)
-    if ctx.allows is not None and ctx.user is not None:
-        restrict(ctx.user, kind, obj, None)
+    _admit_valid(target, obj, None)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
     for _ in range(NAME_TRIES):
@@ -158,6 +157,13 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         return Written(201, None, obj, warnings)
     snapshot = store.put(kind.storage, obj)
     return Written(201, snapshot, snapshot.object, warnings)
+
+
+def _admit_valid(target: Target, obj: Json, before: Json | None) -> None:
+    ctx = target.context
+    target.kind.strategy.admit_valid(obj, ctx)
+    if ctx.allows is not None and ctx.user is not None:
+        restrict(ctx.user, target.kind, obj, before)
 
 
 def _was_generated(meta: Json) -> bool:
@@ -297,8 +303,7 @@ def replace(
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)
     _validate_update(target, obj, before)
-    if ctx.allows is not None and ctx.user is not None:
-        restrict(ctx.user, kind, obj, before)
+    _admit_valid(target, obj, before)
     obj = draft.final(kind.storage)
     obj["metadata"]["resourceVersion"] = str(old.rv)
     warnings = strategy.warnings(obj)
