@@ -11,6 +11,7 @@ from typing import Final
 from pytest_dra.api import names
 from pytest_dra.api.resources import PODS
 from pytest_dra.embedded import errors
+from pytest_dra.embedded import raw
 from pytest_dra.embedded.report import Report
 from pytest_dra.embedded.strategy import Context
 from pytest_dra.embedded.strategy import Strategy
@@ -26,6 +27,17 @@ GRACE_S: Final = 30
 
 OBJECT_MAX: Final = 1024 * 1024
 """Most bytes of data in a ConfigMap or Secret."""
+
+
+class Workloads(Strategy):
+    """Deployments and DaemonSets, stored as they come: no controller looks at them."""
+
+    generation: ClassVar[bool] = True
+
+    def default(self, obj: Json) -> None:
+        """One replica, where there are replicas."""
+        if self.kind == "apps.Deployment" and isinstance(obj["spec"], dict):
+            obj["spec"] = raw.spelled({"replicas": 1, **obj["spec"]})
 
 
 class Rbac(Strategy):

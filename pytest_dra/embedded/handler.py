@@ -27,6 +27,7 @@ from pytest_dra.embedded.errors import PlainNotFound
 from pytest_dra.embedded.identities import self_review
 from pytest_dra.embedded.negotiation import JSON
 from pytest_dra.embedded.negotiation import YAML
+from pytest_dra.embedded.openapi import OpenApi
 from pytest_dra.embedded.operations import WARNINGS_MAX
 from pytest_dra.embedded.operations import Call
 from pytest_dra.embedded.operations import Kinds
@@ -96,6 +97,7 @@ class Handler:
     ) -> None:
         self._operations = operations
         self._discovery = discovery
+        self._openapi = OpenApi(operations.kinds)
         self._tokens = tokens
         self._authorize = authorize
         self._timeline = timeline
@@ -247,9 +249,20 @@ class Handler:
             self._allow(Attempt(user=user, verb=request.method.lower(), path=path))
         if request.method != "GET":
             raise PlainNotFound
+        if parts[:2] == ["openapi", "v3"]:
+            return self._describe("/".join(parts[2:]))
         if parts[0] not in ("api", "apis"):
             raise PlainNotFound
         return self._discover(request, parts)
+
+    def _describe(self, place: str) -> Reply:
+        """OpenAPI documents; the index is labelled as text, as on the real server."""
+        if not place:
+            return replies.as_json(self._openapi.index(), media=replies.TEXT)
+        document = self._openapi.document(place)
+        if document is None:
+            return Reply(404, None, b"", media="")
+        return replies.as_json(document)
 
     def _discover(self, request: web.BaseRequest, parts: list[str]) -> Reply:
         media = negotiation.accept(request.headers.get("Accept", ""))
@@ -344,6 +357,7 @@ class Handler:
         """Answer from now on as this version with these kinds; objects and watches stay."""
         self._operations.become(version, kinds)
         self._discovery = Discovery(version, kinds)
+        self._openapi = OpenApi(kinds)
 
 
 def _verb(route: Route, method: str, *, watching: bool) -> str:

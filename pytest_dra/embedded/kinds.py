@@ -245,6 +245,24 @@ def _rbac_kinds() -> list[dict[str, Any]]:
     ]
 
 
+def _app_kinds() -> list[dict[str, Any]]:
+    return [
+        {
+            "resource": Resource("apps", "v1", plural, name, namespaced=True),
+            "type": f"apps.{name}",
+            "strategy": core.Workloads(f"apps.{name}"),
+            "fields": _PLACED,
+            "short_names": (short,),
+            "categories": ("all",),
+            "deletes_to_object": False,
+        }
+        for name, plural, short in (
+            ("Deployment", "deployments", "deploy"),
+            ("DaemonSet", "daemonsets", "ds"),
+        )
+    ]
+
+
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
@@ -359,7 +377,7 @@ def registry(version: KubernetesVersion) -> dict[tuple[str, str, str], Kind]:
     found: dict[tuple[str, str, str], Kind] = {}
     dra = _dra_kinds(version)
     wanted = [entry for entry in [*dra, *_beta_kinds(dra)] if entry["resource"] in version.served]
-    others = [*_plain_kinds(), *_core_kinds(), *_event_kinds(), *_rbac_kinds()]
+    others = [*_plain_kinds(), *_core_kinds(), *_event_kinds(), *_rbac_kinds(), *_app_kinds()]
     for entry in [*wanted, *others]:
         resource: Resource = entry["resource"]
         head = encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","

@@ -250,7 +250,8 @@ class Operations:
             else negotiation.load_json(call.body)
         )
         call.sent = decoded if isinstance(decoded, dict) else {"operations": decoded}
-        written = patching.patch(self._store, self._target(call), call.body, media, chosen)
+        target = self._target(call)
+        written = patching.patch(self._store, target, call.body, media, chosen, call.warnings)
         return self._wrote(call, written)
 
     def _wrote(self, call: Call, written: Written) -> Reply:

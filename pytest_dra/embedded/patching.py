@@ -32,9 +32,14 @@ PATCH_TYPES: Final = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
 
 
 def patch(
-    store: Store, target: writes.Target, body: bytes, media: str, options: WriteOptions
+    store: Store,
+    target: writes.Target,
+    body: bytes,
+    media: str,
+    options: WriteOptions,
+    warnings: list[str],
 ) -> writes.Written:
-    """Apply a patch of one of the four types.
+    """Apply a patch of one of the four types; unknown fields become ``warnings``.
 
     Raises:
         ApiError: 400, 404, 409, 415, 422 or 500.
@@ -42,7 +47,7 @@ def patch(
     kind = target.kind
     old = store.get(kind.storage, target.namespace, target.name)
     if media == APPLY:
-        return _apply(store, target, body, old, options)
+        return _apply(store, target, body, old, options, warnings)
     if options.force:
         raise errors.invalid_options(
             "PatchOptions",
@@ -61,7 +66,7 @@ def patch(
         patched = patches.merge(shown, patch_value)
     else:
         patched = patches.strategic(kind.type, shown, patch_value)
-    return _patched(store, target, patched, old, options)
+    return _patched(store, target, patched, old, options, warnings)
 
 
 def _patched(
@@ -70,9 +75,9 @@ def _patched(
     patched: Json,
     old: Snapshot,
     options: WriteOptions,
+    warnings: list[str],
     managers: Managers | None = None,
 ) -> writes.Written:
-    warnings: list[str] = []
     draft = _read_patched(target, patched, options, warnings)
     draft = dataclasses.replace(draft, managers=managers)
     meta, before = draft.obj["metadata"], old.object["metadata"]
@@ -92,9 +97,7 @@ def _patched(
     moved = "deletionTimestamp" in before and (
         meta.get("deletionTimestamp") != before["deletionTimestamp"]
     )
-    written = writes.replace(store, target, draft, old, options, force=moved)
-    written.warnings[:0] = warnings
-    return written
+    return writes.replace(store, target, draft, old, options, force=moved)
 
 
 def _read_patched(
@@ -127,7 +130,12 @@ def _bad_patch(why: str) -> errors.ApiError:
 
 
 def _apply(
-    store: Store, target: writes.Target, body: bytes, old: Snapshot | None, options: WriteOptions
+    store: Store,
+    target: writes.Target,
+    body: bytes,
+    old: Snapshot | None,
+    options: WriteOptions,
+    warnings: list[str],
 ) -> writes.Written:
     kind = target.kind
     configuration = _configuration(target, body, options)
@@ -145,7 +153,7 @@ def _apply(
     merged = patches.apply(kind.type, live, configuration)
     result = managers.apply(owner, scope, configuration, live, merged, force=options.force)
     patched = {**result, "kind": kind.resource.kind, "apiVersion": kind.resource.api_version}
-    return _patched(store, target, patched, old, options, managers)
+    return _patched(store, target, patched, old, options, warnings, managers)
 
 
 def _apply_new(

@@ -1,0 +1,202 @@
+"""``/openapi/v3``: enough of the documents for kubectl to explain, create, apply and diff.
+
+Made from the table of types. Descriptions are empty, and paths carry only what clients look for:
+which operations there are, on which kind, and that PATCH takes ``fieldValidation``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+from typing import Final
+
+from pytest_dra.embedded import fieldsets
+from pytest_dra.embedded import typetable
+from pytest_dra.embedded.kinds import Kind
+from pytest_dra.embedded.typetable import Field
+from pytest_dra.spec import Json
+
+_PREFIXES: Final[Mapping[str, str]] = {
+    "meta": "io.k8s.apimachinery.pkg.apis.meta.v1",
+    "core": "io.k8s.api.core.v1",
+    "resourcev1beta1": "io.k8s.api.resource.v1beta1",
+    "resourcev1alpha3": "io.k8s.api.resource.v1alpha3",
+}
+"""Packages of the groups of the table; all others are ``io.k8s.api.<group>.v1``."""
+
+_SCALARS: Final[Mapping[str, Json]] = {
+    "string": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "int64": {"type": "integer", "format": "int64"},
+    "int32": {"type": "integer", "format": "int32"},
+    "float64": {"type": "number", "format": "double"},
+    "bytes": {"type": "string", "format": "byte"},
+    "quantity": {"type": "string"},
+    "time": {"type": "string", "format": "date-time"},
+    "microtime": {"type": "string", "format": "date-time"},
+    "intorstr": {"type": "string", "format": "int-or-string"},
+    "raw": {"type": "object"},
+    "fields": {"type": "object"},
+}
+
+_ACTIONS: Final = {
+    "get": ("get", "list"),
+    "post": ("create",),
+    "put": ("update",),
+    "patch": ("patch",),
+    "delete": ("delete", "deletecollection"),
+}
+"""HTTP methods and the verbs that they stand for."""
+
+_PARAMETERS: Final = ("dryRun", "fieldManager", "fieldValidation")
+
+
+class OpenApi:
+    """The documents of one server, each made when it is first asked for."""
+
+    def __init__(self, kinds: Mapping[tuple[str, str, str], Kind]) -> None:
+        self._versions: dict[str, list[Kind]] = {}
+        for (group, version, _), kind in kinds.items():
+            place = f"apis/{group}/{version}" if group else f"api/{version}"
+            self._versions.setdefault(place, []).append(kind)
+        self._documents: dict[str, Json] = {}
+
+    def index(self) -> Json:
+        """``/openapi/v3``."""
+        return {
+            "paths": {
+                place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={self._hash(place)}"}
+                for place in sorted(self._versions)
+            }
+        }
+
+    def _hash(self, place: str) -> str:
+        names = sorted(kind.resource.plural for kind in self._versions[place])
+        return hashlib.sha256(repr((place, names)).encode()).hexdigest().upper()
+
+    def document(self, place: str) -> Json | None:
+        """The document of ``apis/<group>/<version>`` or ``api/v1``; None if it is not served."""
+        if place not in self._versions:
+            return None
+        if place not in self._documents:
+            self._documents[place] = self._made(place)
+        return self._documents[place]
+
+    def _made(self, place: str) -> Json:
+        schemas: Json = {}
+        paths: Json = {}
+        for kind in self._versions[place]:
+            _add_schema(kind.type, schemas)
+            schemas[schema_name(kind.type)].update(_identified(kind, schemas))
+            paths |= _paths(kind)
+        return {
+            "openapi": "3.0.0",
+            "info": {"title": "Kubernetes", "version": "unversioned"},
+            "paths": paths,
+            "components": {"schemas": schemas},
+        }
+
+
+def schema_name(kind: str) -> str:
+    """The name of a type of the table among the schemas."""
+    group, _, name = kind.partition(".")
+    return f"{_PREFIXES.get(group, f'io.k8s.api.{group}.v1')}.{name}"
+
+
+def _identified(kind: Kind, schemas: Json) -> Json:
+    properties = schemas[schema_name(kind.type)]["properties"]
+    return {
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            **properties,
+        },
+        "x-kubernetes-group-version-kind": [_identity(kind)],
+    }
+
+
+def _identity(kind: Kind) -> Json:
+    resource = kind.resource
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
+
+
+def _add_schema(kind: str, schemas: Json) -> None:
+    name = schema_name(kind)
+    if name in schemas:
+        return
+    schema: Json = {"type": "object", "description": "", "properties": {}}
+    schemas[name] = schema
+    required = []
+    for field in typetable.message(kind).by_name.values():
+        schema["properties"][field.name] = {"description": "", **_property(field, schemas)}
+        if field.always:
+            required.append(field.name)
+    if required:
+        schema["required"] = required
+    if kind in fieldsets.ATOMIC_TYPES:
+        schema["x-kubernetes-map-type"] = "atomic"
+
+
+def _property(field: Field, schemas: Json) -> Json:
+    if field.base == "message":
+        _add_schema(field.message, schemas)
+        reference = {"$ref": f"#/components/schemas/{schema_name(field.message)}"}
+        item: Json = {"allOf": [reference], "default": {}} if not field.pointer else reference
+        if not field.container and field.pointer:
+            item = {"allOf": [reference]}
+    else:
+        item = dict(_SCALARS[field.base])
+    if field.container == "map":
+        return {"type": "object", "additionalProperties": item}
+    if field.container == "list":
+        return {"type": "array", "items": item, **_list_kind(field)}
+    return item
+
+
+def _list_kind(field: Field) -> Json:
+    found: Json = {"x-kubernetes-list-type": "atomic"}
+    if field.keys:
+        keys = list(field.keys)
+        found = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
+    elif field.is_set:
+        found = {"x-kubernetes-list-type": "set"}
+    if field.merge is not None:
+        found["x-kubernetes-patch-strategy"] = "merge"
+        if field.merge:
+            found["x-kubernetes-patch-merge-key"] = field.merge
+    return found
+
+
+def _paths(kind: Kind) -> Json:
+    resource = kind.resource
+    root = f"/apis/{resource.group}/{resource.version}" if resource.group else "/api/v1"
+    if resource.namespaced:
+        root += "/namespaces/{namespace}"
+    collection = f"{root}/{resource.plural}"
+    paths = {
+        collection: _operations(kind, ("list", "create", "deletecollection")),
+        f"{collection}/{{name}}": _operations(kind, ("get", "update", "patch", "delete")),
+    }
+    if "status" in kind.subresources:
+        paths[f"{collection}/{{name}}/status"] = _operations(kind, ("get", "update", "patch"))
+    return paths
+
+
+def _operations(kind: Kind, verbs: tuple[str, ...]) -> Json:
+    out: Json = {}
+    for method, meant in _ACTIONS.items():
+        verb = next((name for name in meant if name in verbs and name in kind.verbs), "")
+        if not verb:
+            continue
+        operation: dict[str, Any] = {
+            "responses": {"200": {"description": "OK"}},
+            "x-kubernetes-action": verb,
+            "x-kubernetes-group-version-kind": _identity(kind),
+        }
+        if method in ("post", "put", "patch"):
+            operation["parameters"] = [
+                {"name": name, "in": "query", "schema": {"type": "string"}} for name in _PARAMETERS
+            ]
+        out[method] = operation
+    return out
