@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import uuid
+
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
 from pytest_dra.bench import Device
 from pytest_dra.bench import Wanted
+from pytest_dra.bench.calls import claim_reads
 from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.claims import result
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
+from pytest_dra.checks import registration
 from pytest_dra.checks import state
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
@@ -30,6 +34,21 @@ ALL_DEVICES = 32
 """Most results that one claim can hold (contract 7.3)."""
 
 NO_SUCH_DEVICE = "no-such-device"
+
+EMPTY_CALLS = 3
+EMPTY_BATCH_S = 1.0
+EMPTY_LIMIT_S = 10.0
+"""An empty batch is answered in 1 s; what comes later is still waited for, to tell it apart."""
+
+EXTENDED_REQUEST = "container-0-request-0"
+EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+"""How the scheduler names request and annotation (contract 7.4)."""
+
+REFUSAL_S = 5.0
+CONSUMER_WORDS = ("consumer", "group", "pod", "reserved", "share")
+"""A refusal of several consumers says one of these."""
+
+BOTH = 2
 
 
 @case("PREP-023", Level.MUST)
@@ -241,3 +260,131 @@ def test_prep_012_device_in_use(dra_bench: Bench) -> None:
     dra_bench.unprepare(holder)
     reply = dra_bench.prepare(second)
     prepare.must_succeed(reply, second.uid, what=f"{what} once the first is released")
+
+
+@case("PREP-008", Level.MUST)
+def test_prep_008_unknown_claim(dra_bench: Bench) -> None:
+    """a claim that does not exist is refused"""
+    claim = dra_bench.claims.unknown()
+    reply = dra_bench.prepare(claim)
+    prepare.must_be_refused(reply, claim.uid, what="Prepare of a claim that does not exist")
+
+
+@case("PREP-009", Level.MUST)
+def test_prep_009_other_uid(dra_bench: Bench) -> None:
+    """a claim with another UID is refused"""
+    device = dra_bench.devices(1)[0]
+    old = dra_bench.claim([device])
+    dra_bench.claims.delete(old)
+    dra_bench.claim([device], name=old.name)
+    before = dra_bench.instance.tree()
+    reply = dra_bench.prepare(old)
+    what = "a deleted claim whose name a new one has"
+    prepare.must_be_refused(reply, old.uid, what=f"Prepare of {what}")
+    prepare.must_not_fail(dra_bench.unprepare(old), old.uid, what=f"Unprepare of {what}")
+    left = dra_bench.residue_of(old, before)
+    state.nothing_may_be_left(left, expected=dra_bench.plain_cycle().residue, what=what)
+
+
+@case("PREP-018", Level.MUST)
+def test_prep_018_extended_resource(dra_bench: Bench) -> None:
+    """claims made by the scheduler for extended resources are prepared"""
+    device = dra_bench.devices(1)[0]
+    wanted = [Wanted(request=EXTENDED_REQUEST, devices=(device,))]
+    pod = {"apiVersion": "v1", "kind": "Pod", "name": "pod-a", "uid": str(uuid.uuid4())}
+    claim = dra_bench.claims.create(
+        wanted,
+        metadata={
+            "annotations": {EXTENDED_CLAIM: "true"},
+            "ownerReferences": [{**pod, "controller": True}],
+        },
+    )
+    claim = dra_bench.allocate(claim, [result(EXTENDED_REQUEST, device, driver=dra_bench.driver)])
+    reply = dra_bench.prepare(claim)
+    what = "a claim made by the scheduler for an extended resource"
+    prepare.must_succeed(reply, claim.uid, what=f"Prepare of {what}")
+    requests = {(device.pool, device.name): [EXTENDED_REQUEST]}
+    prepare.request_names_must_be_main_requests(reply, claim.uid, requests=requests, what=what)
+
+
+@case("PREP-019", Level.SHOULD)
+def test_prep_019_empty_batch(dra_bench: Bench) -> None:
+    """an empty batch is answered with an empty OK"""
+    claim = dra_bench.claim(dra_bench.devices(1))
+    for _ in ("nothing is prepared", "a claim is prepared"):
+        for method, call in (
+            (prepare.PREPARE, dra_bench.prepare),
+            (prepare.UNPREPARE, dra_bench.unprepare),
+        ):
+            replies = [call(timeout_s=EMPTY_LIMIT_S) for _ in range(EMPTY_CALLS)]
+            prepare.must_be_empty(replies, within_s=EMPTY_BATCH_S, method=method)
+        dra_bench.prepare(claim)
+
+
+@case("PREP-020", Level.MUST)
+def test_prep_020_fresh_allocation(dra_bench: Bench) -> None:
+    """the allocation is read fresh from the API"""
+    first, second = dra_bench.devices(2)
+    claim = dra_bench.claim([first])
+    prepare.must_succeed(dra_bench.prepare(claim), claim.uid, what="Prepare")
+    prepare.must_succeed(dra_bench.unprepare(claim), claim.uid, what="Unprepare")
+    claim = dra_bench.allocate(dra_bench.claims.deallocate(claim), dra_bench.results([second]))
+    since = len(dra_bench.timeline)
+    reply = dra_bench.prepare(claim)
+    prepare.the_claim_must_have_been_read(
+        reply,
+        claim.uid,
+        new=claim.pairs(dra_bench.driver),
+        reads=len(claim_reads(dra_bench, since=since)),
+        what="Prepare of a claim with a new allocation after release",
+    )
+
+
+@case("PREP-022", Level.SHOULD)
+def test_prep_022_consumers(dra_bench: Bench) -> None:
+    """consumers that the driver cannot serve are refused with a reason"""
+    pods = [{"resource": "pods", "name": f"pod-{n}", "uid": str(uuid.uuid4())} for n in "ab"]
+    group = {
+        "apiGroup": "scheduling.k8s.io",
+        "resource": "podgroups",
+        "name": "group-a",
+        "uid": str(uuid.uuid4()),
+    }
+    for consumers, what in ((pods, "for two pods"), ([group], "for a group of pods")):
+        claim = dra_bench.claim(dra_bench.devices(1))
+        dra_bench.claims.reserve(claim, consumers)
+        reply = dra_bench.prepare(claim)
+        prepare.must_be_refused_soon(
+            reply,
+            claim.uid,
+            within_s=REFUSAL_S,
+            what=f"Prepare of a claim reserved {what} without features.MultiPodClaim "
+            "(declare it if all pods are served)",
+            words=CONSUMER_WORDS,
+        )
+        dra_bench.unprepare(claim)
+
+
+@case("PREP-024", Level.MUST)
+def test_prep_024_both_versions(dra_bench: Bench) -> None:
+    """both DRAPlugin versions act on one state"""
+    advertised = dra_bench.registration().info().supported_versions
+    versions = [name for name in registration.KNOWN_SERVICES if name in advertised]
+    if len(versions) < BOTH:
+        raise NotApplicable(f"only one version is advertised: {', '.join(versions)}")
+    expected = dra_bench.plain_cycle().residue
+    device = dra_bench.devices(1)[0]
+    with dra_bench.registration().dra() as client:
+        for one, other in (versions[::-1], versions):
+            claim = dra_bench.claim([device])
+            before = dra_bench.instance.tree()
+            first = client.prepare([claim.ref], service=one)
+            prepare.must_succeed(first, claim.uid, what=f"Prepare by {one}")
+            again = client.prepare([claim.ref], service=other)
+            what = f"Prepare by {other} of a claim that was prepared by {one}"
+            prepare.must_be_the_same(first, again, claim.uid, what=what)
+            done = client.unprepare([claim.ref], service=other)
+            what = f"a claim that was prepared by {one} and released by {other}"
+            prepare.must_succeed(done, claim.uid, what=f"Unprepare of {what}")
+            left = dra_bench.residue_of(claim, before)
+            state.nothing_may_be_left(left, expected=expected, what=what)

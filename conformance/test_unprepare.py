@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
 from pytest_dra.bench import Device
@@ -18,18 +16,12 @@ DEVICES = 8
 """Most devices that are released one by one."""
 
 
-def _unknown(bench: Bench) -> Claim:
-    """A claim that neither the driver nor the API server has ever seen."""
-    uid = str(uuid.uuid4())
-    return Claim(namespace=bench.claims.namespace, name=f"unknown-{uid[:8]}", uid=uid, requests=())
-
-
 @case("UNP-001", Level.MUST)
 def test_unp_001_every_claim(dra_bench: Bench) -> None:
     """the Unprepare response has an entry for every claim"""
     claim = dra_bench.claim(dra_bench.devices(1))
     prepare.must_succeed(dra_bench.prepare(claim), claim.uid, what="Prepare")
-    asked = [claim, _unknown(dra_bench)]
+    asked = [claim, dra_bench.claims.unknown()]
     reply = dra_bench.unprepare(*asked)
     refs = [each.ref for each in asked]
     prepare.every_claim_must_have_an_entry(reply, refs, method=prepare.UNPREPARE)
@@ -39,7 +31,7 @@ def test_unp_001_every_claim(dra_bench: Bench) -> None:
 @case("UNP-002", Level.MUST)
 def test_unp_002_unknown_claim(dra_bench: Bench) -> None:
     """Unprepare of an unknown claim succeeds"""
-    claim = _unknown(dra_bench)
+    claim = dra_bench.claims.unknown()
     reply = dra_bench.unprepare(claim)
     prepare.must_not_fail(reply, claim.uid, what="Unprepare of a claim that was never prepared")
 

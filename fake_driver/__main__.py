@@ -19,11 +19,16 @@ from pytest_dra.fake_driver.options import wants_list
 
 
 def _parts(options: Options) -> Parts:
-    if not options.fault:
-        return Parts()
-    from pytest_dra.fake_driver import faults
+    parts = Parts()
+    if options.variant:
+        from pytest_dra.fake_driver import variants
 
-    return faults.parts_with(options.fault)
+        parts = variants.parts_of(options.variant, parts)
+    if options.fault:
+        from pytest_dra.fake_driver import faults
+
+        parts = faults.parts_with(options.fault, parts)
+    return parts
 
 
 def _serve(options: Options) -> None:

@@ -29,7 +29,16 @@ class Fault:
     parts: dict[str, type[Any]] = dataclasses.field(default_factory=dict)
 
 
-_MODULES: Final = ("faults_node", "faults_slice", "faults_claim", "faults_release")
+PLAIN: Final = Parts()
+"""The parts of the driver without any fault."""
+
+_MODULES: Final = (
+    "faults_node",
+    "faults_slice",
+    "faults_claim",
+    "faults_release",
+    "faults_request",
+)
 
 _FAULTS: Final[dict[str, Fault]] = {}
 
@@ -68,11 +77,11 @@ def all_faults() -> list[Fault]:
     return [_FAULTS[case] for case in sorted(_FAULTS)]
 
 
-def parts_with(case: str) -> Parts:
-    """The parts of a driver with the fault of ``case``; StartError if there is no such fault."""
+def parts_with(case: str, parts: Parts = PLAIN) -> Parts:
+    """``parts`` with the fault of ``case``; StartError if there is no such fault."""
     _load()
     if case not in _FAULTS:
         near = difflib.get_close_matches(case.upper(), _FAULTS, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "see --list-faults"
         raise StartError(f"there is no fault {case!r}; {hint}")
-    return dataclasses.replace(Parts(), **_FAULTS[case].parts)
+    return dataclasses.replace(parts, **_FAULTS[case].parts)

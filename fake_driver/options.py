@@ -38,6 +38,7 @@ class Options:
     inventory: Path | None = None
     instance_uid: str = ""
     fault: str = ""
+    variant: str = ""
     log_level: str = "info"
 
     @property
@@ -110,6 +111,7 @@ _FLAGS = (
     _Flag("inventory", "INVENTORY", "", "YAML file with pools and devices; default: bundled"),
     _Flag("instance-uid", "INSTANCE_UID", "", "UID in socket names, for rolling updates"),
     _Flag("fault", "FAULT", "", "id of the case that the driver shall break"),
+    _Flag("variant", "VARIANT", "", "id of a legal variant of the catalogue, e.g. V11"),
     _Flag("log-level", "LOG_LEVEL", "info", "one of " + ", ".join(LOG_LEVELS)),
 )
 
@@ -145,6 +147,7 @@ def parse(
         inventory=Path(given.inventory).absolute() if given.inventory else None,
         instance_uid=given.instance_uid,
         fault=given.fault,
+        variant=given.variant,
         log_level=given.log_level.lower(),
     )
     _check(options, environment)

@@ -82,8 +82,9 @@ class Claims:
         name: str | None = None,
         namespace: str | None = None,
         config: Sequence[Json] = (),
+        metadata: Json | None = None,
     ) -> Claim:
-        """A claim without allocation."""
+        """A claim without allocation; ``metadata`` are further fields of the object's."""
         space = namespace or self.namespace
         self._prepare_space(space)
         spec: Json = {"devices": {"requests": [self._request(each) for each in wanted]}}
@@ -92,7 +93,7 @@ class Claims:
         chosen = name or f"claim-{uuid.uuid4().hex[:8]}"
         made = self._client.create(
             RESOURCE_CLAIMS,
-            {"metadata": {"name": chosen, "namespace": space}, "spec": spec},
+            {"metadata": {**(metadata or {}), "name": chosen, "namespace": space}, "spec": spec},
             namespace=space,
         )
         claim = Claim(
@@ -143,6 +144,19 @@ class Claims:
         freed = dataclasses.replace(claim, results=())
         self._made[claim.uid] = freed
         return freed
+
+    def reserve(self, claim: Claim, consumers: Sequence[Json]) -> None:
+        """Let the claim be reserved for exactly these consumers (entries of ``reservedFor``)."""
+        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
+        current["status"]["reservedFor"] = list(consumers)
+        self._client.replace(
+            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
+        )
+
+    def unknown(self) -> Claim:
+        """A claim that neither the driver nor the API server has ever seen."""
+        uid = str(uuid.uuid4())
+        return Claim(namespace=self.namespace, name=f"unknown-{uid[:8]}", uid=uid, requests=())
 
     def delete(self, claim: Claim) -> None:
         """Delete the object; one that is gone already is fine."""

@@ -56,6 +56,86 @@ def must_be_refused(reply: NodeReply, uid: str, *, what: str) -> None:
         )
 
 
+def must_be_refused_soon(
+    reply: NodeReply, uid: str, *, within_s: float, what: str, words: Collection[str]
+) -> None:
+    """The claim is refused in time, with a text that has one of some words (any case)."""
+    must_be_refused(reply, uid, what=what)
+    if reply.duration_s > within_s:
+        raise Violation(
+            what,
+            got=f"an error after {reply.duration_s:.1f} s",
+            want=f"an error within {within_s:g} s",
+            proof=(reply.serial,),
+        )
+    text = reply.error_for(uid)
+    if not any(word in text.casefold() for word in words):
+        raise Violation(
+            what,
+            got=text,
+            want=f"an error that says why: with one of the words {', '.join(sorted(words))}",
+            proof=(reply.serial,),
+        )
+
+
+def must_be_empty(replies: Sequence[NodeReply], *, within_s: float, method: str) -> None:
+    """Each answer to an empty batch is OK without entries, and one of them came in time.
+
+    One, since a busy machine may keep any single answer back.
+    """
+    for reply in replies:
+        if not reply.ok or reply.claims:
+            entries = f"OK with {len(reply.claims)} entries"
+            raise Violation(
+                f"{method} without claims",
+                got=entries if reply.ok else f"{reply.code}: {reply.details}",
+                want="OK without entries",
+                proof=(reply.serial,),
+            )
+    fastest = min(reply.duration_s for reply in replies)
+    if fastest > within_s:
+        raise Violation(
+            f"{method} without claims, {len(replies)} times",
+            got=f"no answer before {fastest:.1f} s",
+            want=f"an answer within {within_s:g} s",
+            proof=tuple(reply.serial for reply in replies),
+        )
+
+
+def the_claim_must_have_been_read(
+    reply: NodeReply, uid: str, *, new: Collection[Pair], reads: int, what: str
+) -> None:
+    """The driver knows the claim's allocation of that moment.
+
+    Args:
+        reply: the answer to Prepare after the re-allocation.
+        uid: the claim.
+        new: its allocation.
+        reads: how often the driver has got or listed claims since the re-allocation.
+        what: how a message calls the claim.
+    """
+    returned = pairs(reply.devices_of(uid), allocated=new)
+    if not reads and returned and returned != set(new):
+        raise Violation(
+            what,
+            got=f"{sorted(returned)}, and the driver has not read the claim since",
+            want=f"the claim is read again: it has {sorted(new)} now",
+            proof=(reply.serial,),
+        )
+
+
+def must_not_serve_the_old(reply: NodeReply, uid: str, *, new: Collection[Pair], what: str) -> None:
+    """A claim whose allocation has changed without a release is refused, or served anew."""
+    returned = pairs(reply.devices_of(uid), allocated=new)
+    if not reply.error_for(uid) and returned and returned != set(new):
+        raise Violation(
+            what,
+            got=f"OK with {sorted(returned)}",
+            want=f"an error, or exactly {sorted(new)}",
+            proof=(reply.serial,),
+        )
+
+
 def every_claim_must_have_an_entry(
     reply: NodeReply, asked: Iterable[ClaimRef], *, method: str
 ) -> None:

@@ -11,18 +11,21 @@ COUNTER_BYTES = 64
 """A state file may grow by this much for counters and times (IDEM-002)."""
 
 
-def nothing_may_be_left(left: Collection[str], *, expected: Collection[str], what: str) -> None:
+def nothing_may_be_left(
+    left: Collection[str], *, expected: Collection[str], what: str, after: str = "Unprepare"
+) -> None:
     """No path is left beyond what is expected.
 
     Args:
         left: paths with uid and name of the claim replaced by placeholders.
         expected: what a plain cycle of this driver leaves, in the same form.
         what: how a message calls the claim.
+        after: what should have left nothing.
     """
     more = sorted(set(left) - set(expected))
     if more:
         raise Violation(
-            f"after Unprepare of {what}",
+            f"after {after} of {what}",
             got=f"left: {', '.join(more[:5])}",
             want="nothing that Prepare made",
         )

@@ -52,6 +52,17 @@ def test_what_is_allowed_is_let_pass(judgement: Judgement) -> None:
         ),
         pytest.param(
             lambda: state.nothing_may_be_left(
+                {"cdi/{uid}.json"}, expected=(), what="claim A", after="a failed Prepare"
+            ),
+            Said(
+                "after a failed Prepare of claim A",
+                "left: cdi/{uid}.json",
+                "nothing that Prepare made",
+            ),
+            id="residue-of-a-failure",
+        ),
+        pytest.param(
+            lambda: state.nothing_may_be_left(
                 [f"f{number}" for number in range(9)], expected=(), what="claim A"
             ),
             Said(

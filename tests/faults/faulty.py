@@ -18,6 +18,9 @@ from pytest_dra.cases import implemented
 PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
 
+OTHERWISE = {"PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml"))}
+"""Arguments of the driver and profile for faults that the plain driver cannot have."""
+
 RUN_LIMIT_S = 300.0
 """Longest run of the suite on one faulty driver."""
 
@@ -50,6 +53,8 @@ def judge(
         workers: xdist workers, 0 for none.
         arguments: further options of pytest.
     """
+    words, profile = OTHERWISE.get(fault, ("", PROFILE))
+    driver = " ".join(["fake", words, f"--fault={fault}" if fault else ""])
     with tempfile.TemporaryDirectory(prefix="dra-fault-") as empty:
         directory = output or Path(empty) / "results"
         command = [
@@ -59,8 +64,8 @@ def judge(
             "-q",
             "-p",
             "no:cacheprovider",
-            f"--dra-driver=fake {f'--fault={fault}' if fault else ''}",
-            f"--dra-profile={PROFILE}",
+            f"--dra-driver={driver}",
+            f"--dra-profile={profile}",
             f"--dra-output={directory}",
             *([f"--dra-case={cases}"] if cases else []),
             *(["-n", str(workers)] if workers else []),

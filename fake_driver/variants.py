@@ -1,0 +1,42 @@
+"""Legal variants: what a driver may do otherwise without being wrong, with ``--variant=ID``.
+
+A variant is one or more subclasses of the driver's parts, under its id in the catalogue.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+from typing import Final
+
+from pytest_dra.fake_driver.claims import Allocation
+from pytest_dra.fake_driver.claims import ClaimRef
+from pytest_dra.fake_driver.claims import Claims
+from pytest_dra.fake_driver.driver import Parts
+from pytest_dra.fake_driver.errors import ClaimError
+from pytest_dra.fake_driver.errors import StartError
+
+
+class OneConsumer(Claims):
+    """Serves one pod for each claim."""
+
+    def held(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
+        consumers = (claim.get("status") or {}).get("reservedFor") or []
+        if len(consumers) > 1:
+            raise ClaimError(f"claim {ref}: it is reserved for {len(consumers)} consumers, want 1")
+        for consumer in consumers:
+            if consumer.get("resource") != "pods":
+                kind = consumer.get("resource")
+                raise ClaimError(f"claim {ref}: its consumer is one of {kind!r}, want a pod")
+        return super().held(ref, claim)
+
+
+_VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {"V11": {"claims": OneConsumer}}
+
+
+def parts_of(variant: str, parts: Parts) -> Parts:
+    """``parts`` with those of a variant; StartError if there is no such variant."""
+    if variant not in _VARIANTS:
+        known = ", ".join(sorted(_VARIANTS))
+        raise StartError(f"there is no variant {variant!r}; have {known}")
+    return dataclasses.replace(parts, **_VARIANTS[variant])
