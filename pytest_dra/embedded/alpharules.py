@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from pytest_dra.api import names
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import devicerules
 from pytest_dra.embedded import errors
+from pytest_dra.embedded import expressions
 from pytest_dra.embedded.report import Report
 from pytest_dra.embedded.strategy import Context
 from pytest_dra.spec import Json
@@ -122,8 +124,10 @@ def admit_node_allocatable(obj: Json, ctx: Context) -> None:
         raise errors.ApiError(403, "Forbidden", why, details=shown)
 
 
-def derived_attributes(part: Json, path: str, constraints: list[Json], report: Report) -> None:
-    """``derivedAttributes`` of a request: each is named by a constraint. CEL is not compiled."""
+def derived_attributes(
+    part: Json, path: str, constraints: list[Json], version: KubernetesVersion, report: Report
+) -> None:
+    """``derivedAttributes`` of a request: each is named by a constraint, and compiles."""
     found = part.get("derivedAttributes") or []
     if len(found) > DERIVED_MAX:
         report.too_many(path, len(found), DERIVED_MAX)
@@ -142,3 +146,4 @@ def derived_attributes(part: Json, path: str, constraints: list[Json], report: R
         devicerules.qualified_name(name, f"{where}.name", report, domain_required=True)
         if name not in used:
             report.invalid(f"{where}.name", name, "must be used by a constraint of the claim")
+        expressions.derived(entry["expression"], f"{where}.expression", version, report)

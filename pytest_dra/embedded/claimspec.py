@@ -10,6 +10,7 @@ from pytest_dra.api import names
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import alpharules
 from pytest_dra.embedded import devicerules
+from pytest_dra.embedded import expressions
 from pytest_dra.embedded.report import Report
 from pytest_dra.spec import Json
 
@@ -52,6 +53,7 @@ class ClaimRules:
         self._devices = spec["devices"]
         self._path = f"{path}.devices"
         self._limits = version.limits
+        self._version = version
         self._consumable = version.enabled("DRAConsumableCapacity")
         self._report = report
         self._known = request_names(spec)
@@ -103,7 +105,8 @@ class ClaimRules:
             report.required(f"{path}.deviceClassName")
         else:
             report.format(f"{path}.deviceClassName", name, names.dns_subdomain_error(name))
-        validate_selectors(part.get("selectors") or [], f"{path}.selectors", self._limits, report)
+        selectors = part.get("selectors") or []
+        validate_selectors(selectors, f"{path}.selectors", self._version, report)
         mode, count = part.get("allocationMode", ""), part.get("count", 0)
         if mode not in _MODES:
             report.not_supported(f"{path}.allocationMode", mode, _MODES)
@@ -113,7 +116,7 @@ class ClaimRules:
             report.invalid(f"{path}.count", count, "must be greater than zero")
         constraints = self._devices.get("constraints") or []
         derived = f"{path}.derivedAttributes"
-        alpharules.derived_attributes(part, derived, constraints, report)
+        alpharules.derived_attributes(part, derived, constraints, self._version, report)
         for index, toleration in enumerate(part.get("tolerations") or []):
             devicerules.toleration(toleration, f"{path}.tolerations[{index}]", report)
 
@@ -185,8 +188,11 @@ def reference(name: str, path: str, known: set[str], report: Report) -> None:
         report.invalid(path, name, "must be the name of a request of the claim")
 
 
-def validate_selectors(selectors: list[Json], path: str, limits: Any, report: Report) -> None:
-    """Size and presence of CEL expressions. They are not compiled here."""
+def validate_selectors(
+    selectors: list[Json], path: str, version: KubernetesVersion, report: Report
+) -> None:
+    """CEL expressions: size, whether they compile, and what they may cost."""
+    limits = version.limits
 
     def check(selector: Json, where: str) -> None:
         cel = selector.get("cel")
@@ -198,6 +204,8 @@ def validate_selectors(selectors: list[Json], path: str, limits: Any, report: Re
             report.too_long(f"{where}.cel.expression", limits.expression_bytes)
         elif not expression.strip():
             report.invalid(f"{where}.cel.expression", expression, "must not be empty")
+        else:
+            expressions.selector(expression, f"{where}.cel.expression", version, report)
 
     listed(selectors, path, limits.selectors, check, None, report)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import ClassVar
+from typing import Final
 
 from pytest_dra.api import names
 from pytest_dra.embedded import claimspec
@@ -17,6 +18,10 @@ from pytest_dra.embedded.strategy import Strategy
 from pytest_dra.spec import Json
 
 
+_EMPTY_TWICE_SINCE: Final = 36
+"""From this version on an empty name breaks a declared rule besides the one in code."""
+
+
 class DeviceClasses(Strategy):
     """Classes of devices."""
 
@@ -29,7 +34,8 @@ class DeviceClasses(Strategy):
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """Selectors, configuration, extended resource."""
         spec, limits = obj["spec"], ctx.version.limits
-        claimspec.validate_selectors(spec.get("selectors") or [], "spec.selectors", limits, report)
+        selectors = spec.get("selectors") or []
+        claimspec.validate_selectors(selectors, "spec.selectors", ctx.version, report)
         listed(
             spec.get("config") or [],
             "spec.config",
@@ -41,6 +47,8 @@ class DeviceClasses(Strategy):
         name = spec.get("extendedResourceName")
         if name is not None:
             report.format("spec.extendedResourceName", name, extended_resource_error(name))
+            if not name and ctx.version.minor >= _EMPTY_TWICE_SINCE:
+                report.invalid("spec.extendedResourceName", name, "must not be empty")
 
 
 def extended_resource_error(name: str) -> str:
