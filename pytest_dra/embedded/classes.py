@@ -17,7 +17,6 @@ from pytest_dra.embedded.strategy import Context
 from pytest_dra.embedded.strategy import Strategy
 from pytest_dra.spec import Json
 
-
 _EMPTY_TWICE_SINCE: Final = 36
 """From this version on an empty name breaks a declared rule besides the one in code."""
 
