@@ -18,6 +18,8 @@ KUBERNETES_VERSIONS: Final = ("1.34", "1.35", "1.36", "1.37")
 SUITES: Final = ("auto", "only", "with", "off")
 LOGS: Final = ("never", "on-failure", "always")
 VERDICTS_REQUIRED: Final = ("conformant", "partial")
+AUTO: Final = "auto"
+CDI_LIBRARIES: Final = (AUTO, "1.1.0", "1.1.2")
 
 FLAG: Final = "command line"
 DEFAULT: Final = "default"
@@ -61,8 +63,8 @@ OPTIONS: Final = (
     Option(
         "--dra-driver",
         "the driver to judge: fake [ARGUMENTS] (bundled), exec:COMMAND LINE (with placeholders "
-        "{kubeconfig} {node} {registry_dir} {plugins_dir} {driver_dir} {cdi_dir} {pod_uid}), "
-        "or an image",
+        "{kubeconfig} {node} {registry_dir} {plugins_dir} {driver_dir} {cdi_dir} "
+        "{static_cdi_dir} {pod_uid}), or an image",
         "",
         "fake|exec:COMMAND|IMAGE",
     ),
@@ -80,6 +82,14 @@ OPTIONS: Final = (
         "1.37",
         "VERSION",
         choices=KUBERNETES_VERSIONS,
+    ),
+    Option(
+        "--dra-cdi-library",
+        "version of the CDI library that reads the specs, as container runtimes have it; auto: "
+        "that of containerd at the time of that Kubernetes version",
+        AUTO,
+        "VERSION",
+        choices=CDI_LIBRARIES,
     ),
     Option(
         "--dra-suite",
@@ -159,6 +169,10 @@ class Settings:
             if value and merged[name].origin == DEFAULT:
                 merged[name] = Setting(value, PROFILE)
         return Settings(merged)
+
+    def instead(self, name: str, value: str) -> Settings:
+        """The same with another value, found out for what was given: its origin stays."""
+        return Settings({**self.by_name, name: Setting(value, self.origin(name))})
 
     def described(self) -> list[str]:
         """``name=value (origin)`` of everything that matters, for header and report."""

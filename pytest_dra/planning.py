@@ -7,9 +7,11 @@ import shlex
 import sys
 from pathlib import Path
 
+from pytest_dra.cdi import containerds_library
 from pytest_dra.launch import Component
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch import parse_command_line
+from pytest_dra.options import AUTO
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.options import check_command
@@ -33,6 +35,10 @@ def plan_of(settings: Settings) -> tuple[Settings, Plan]:
     """
     profile = _profile_of(settings)
     complete = settings.with_profile(_settings_in(profile))
+    if complete["dra_cdi_library"] == AUTO:
+        complete = complete.instead(
+            "dra_cdi_library", containerds_library(settings["dra_kubernetes"])
+        )
     return complete, _plan(complete, profile)
 
 
@@ -83,6 +89,7 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
         driver_name=settings["dra_driver_name"] or None,
         profile=profile,
         kubernetes=settings["dra_kubernetes"],
+        cdi_library=settings["dra_cdi_library"],
     )
 
 

@@ -62,6 +62,7 @@ class Plan:
     driver_name: str | None
     profile: DriverProfile
     kubernetes: str
+    cdi_library: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ class Session:
                 profile=self.plan.profile,
                 components=self.plan.components,
                 driver_name=self.plan.driver_name,
+                cdi_library=self.plan.cdi_library,
             )
         )
 

@@ -137,6 +137,27 @@ class ProcessEvent:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FileEvent:
+    """Something happened to a file of a CDI directory, as the kernel told it.
+
+    ``action`` is ``created`` (also a link), ``modified``, ``written`` (closed after it was open for
+    writing), ``moved-from``, ``moved-to`` or ``deleted``; of the directory itself (``name`` empty)
+    ``appeared`` or ``vanished``; ``lost``: events are missing from here on. ``cookie`` pairs the
+    two halves of a rename. ``digest`` and ``problem`` tell of the text of a spec when it was
+    written or moved-to: its SHA-256, and why the CDI library refuses it; both are empty where it
+    was not looked at.
+    """
+
+    instance: str
+    directory: str
+    name: str
+    action: str
+    cookie: int = 0
+    digest: str = ""
+    problem: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """A remark of the suite: a case begins, the node's slices are wiped, a kubelet restarts."""
 
@@ -153,6 +174,7 @@ Event = (
     | HealthReport
     | StreamEvent
     | ProcessEvent
+    | FileEvent
     | Mark
 )
 E_co = TypeVar("E_co", covariant=True, bound=Any)

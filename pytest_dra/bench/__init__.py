@@ -6,6 +6,6 @@ from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Wanted
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.instance import Instance
-from pytest_dra.bench.instance import Preparation
+from pytest_dra.bench.preparation import Preparation
 
 __all__ = ["Bench", "Claim", "Device", "Instance", "Preparation", "Setup", "Wanted"]

@@ -23,8 +23,8 @@ from pytest_dra.bench.cycle import PlainCycle
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.instance import Instance
-from pytest_dra.bench.instance import Preparation
 from pytest_dra.bench.offer import Offer
+from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.registration import Registration
 from pytest_dra.bench.residue import Tree
 from pytest_dra.checks import cdi_specs
@@ -67,6 +67,7 @@ class Setup:
     profile: DriverProfile
     components: tuple[Component, ...]
     driver_name: str | None
+    cdi_library: str
 
 
 class Bench:
@@ -143,6 +144,7 @@ class Bench:
             driver_name=self._setup.driver_name,
             directories=NodeDirectories.make(self._setup.keeper),
             budgets=self.profile.budgets,
+            cdi_library=self._setup.cdi_library,
             timeline=self.timeline,
             nodes=self._nodes,
         )

@@ -14,9 +14,11 @@ from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
 from pytest_dra.bench.devices import is_published
+from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.publishing import WRITES
 from pytest_dra.bench.publishing import slices_of
 from pytest_dra.bench.residue import Tree
+from pytest_dra.bench.specs import Specs
 from pytest_dra.checks.prepare import PREPARE
 from pytest_dra.checks.prepare import UNPREPARE
 from pytest_dra.clusters.protocol import Cluster
@@ -56,16 +58,6 @@ END_NOTED_S = 0.3
 """From the loss of a connection to the news that the driver's process has ended."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Preparation:
-    """A Prepare call with the CDI directories as they were when its answer arrived."""
-
-    claims: tuple[Claim, ...]
-    reply: NodeReply
-    registry: cdi.Registry
-    disturbed: bool
-
-
 class Instance:
     """A driver process (or several) with everything that a node has around it.
 
@@ -78,6 +70,7 @@ class Instance:
         driver_name: expected name, or None to take what it registers.
         directories: the node's directories.
         budgets: deadlines of the driver's profile.
+        cdi_library: version of the library that the node's container runtime reads specs with.
         nodes: names of all nodes of the bench; this one's is added.
     """
 
@@ -92,6 +85,7 @@ class Instance:
         driver_name: str | None,
         directories: NodeDirectories,
         budgets: Budgets,
+        cdi_library: str,
         timeline: Timeline,
         nodes: set[str],
     ) -> None:
@@ -103,6 +97,7 @@ class Instance:
         self.directories = directories
         self.budgets = budgets
         self.preparations: list[Preparation] = []
+        self.specs = Specs(directories, library=cdi_library, timeline=timeline, instance=name)
         self._cluster = cluster
         self._expected_name = driver_name
         self.user = cluster.driver_kubeconfig(directories.kubeconfig, instance=name, node=node)
@@ -129,6 +124,7 @@ class Instance:
     def start(self) -> None:
         """Kubelet first, then the driver, as on a node that boots. Raises LaunchError."""
         self._make_node()
+        self.specs.start()
         self.kubelet.start()
         self._start_driver()
 
@@ -148,6 +144,7 @@ class Instance:
         self.driver.terminate(Deadline.after(STOP_S))
         self.driver.kill()
         self.kubelet.stop()
+        self.specs.stop()
 
     def end(self) -> None:
         """SIGTERM, and SIGKILL where that does not help; the files stay."""
@@ -298,10 +295,9 @@ class Instance:
 
     def prepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
         """One NodePrepareResources call; the CDI directories are read the moment it is answered."""
+        began = len(self.timeline)
         reply = self._call(PREPARE, claims, timeout_s)
-        registry = self.cdi()
-        disturbed = self.timeline.all(since=reply.serial)[0].disturbed
-        self.preparations.append(Preparation(tuple(claims), reply, registry, disturbed))
+        self.preparations.append(self.specs.prepared(claims, reply, began=began))
         return reply
 
     def unprepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
@@ -329,11 +325,17 @@ class Instance:
 
     def cdi(self) -> cdi.Registry:
         """The CDI directories as they are now."""
-        return cdi.load([self.directories.cdi_dir])
+        return self.specs.registry()
 
     def tree(self) -> Tree:
-        """Every path below the driver's data directories and the CDI directory."""
-        return Tree.of({"plugins": self.directories.plugins_dir, "cdi": self.directories.cdi_dir})
+        """Every path below the driver's data directories and the CDI directories."""
+        return Tree.of(
+            {
+                "plugins": self.directories.plugins_dir,
+                "cdi": self.directories.cdi_dir,
+                "etc-cdi": self.directories.static_cdi_dir,
+            }
+        )
 
     def obituary(self) -> str:
         """How the driver ended by itself, in one line; empty while it runs."""

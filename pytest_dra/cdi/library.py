@@ -15,6 +15,18 @@ class Library(str, enum.Enum):
     V1_1_0 = "1.1.0"
     V1_1_2 = "1.1.2"
 
+    @property
+    def runtime(self) -> str:
+        """Who reads specs with it, for messages."""
+        if self is Library.V1_1_0:
+            return "containerd 2.3.7 (CDI library 1.1.0)"
+        return f"a container runtime with CDI library {self.value}"
+
+
+_CONTAINERDS = dict.fromkeys(("1.34", "1.35", "1.36", "1.37"), Library.V1_1_0)
+"""By Kubernetes version. containerd 2.3.7, tried with 1.37, has 1.1.0; no containerd of before
+has a newer one."""
+
 
 def library_of(text: str) -> Library:
     """The library called ``text``; raises ValueError with the known ones."""
@@ -23,3 +35,8 @@ def library_of(text: str) -> Library:
     except ValueError:
         known = ", ".join(item.value for item in Library)
         raise ValueError(f"CDI library: got {text!r}, want one of {known}") from None
+
+
+def containerds_library(kubernetes: str) -> str:
+    """The version of the library that containerd had at the time of a Kubernetes version."""
+    return _CONTAINERDS[kubernetes].value

@@ -117,6 +117,11 @@ def load(directories: Sequence[Path], *, library: str = Library.V1_1_0.value) ->
     return _registry(cleaned, files, others, problems)
 
 
+def load_file(path: Path, *, library: str = Library.V1_1_0.value) -> SpecFile:
+    """Read one spec file as :func:`load` does, without regard to its neighbours."""
+    return _load_file(path, path.parent, 0, library_of(library))
+
+
 def _load_file(path: Path, directory: Path, priority: int, library: Library) -> SpecFile:
     file = SpecFile(path=path, directory=directory, priority=priority)
     try:

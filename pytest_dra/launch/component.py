@@ -19,6 +19,7 @@ PLACEHOLDERS = (
     "plugins_dir",
     "driver_dir",
     "cdi_dir",
+    "static_cdi_dir",
     "pod_uid",
 )
 """What may stand in braces in a command or an environment value."""
@@ -133,6 +134,7 @@ def environment(
         KUBECONFIG=values["kubeconfig"],
         NODE_NAME=values["node"],
         CDI_ROOT=values["cdi_dir"],
+        STATIC_CDI_ROOT=values["static_cdi_dir"],
         KUBELET_REGISTRAR_DIRECTORY_PATH=values["registry_dir"],
         KUBELET_PLUGINS_DIRECTORY_PATH=values["plugins_dir"],
         POD_UID=values["pod_uid"],

@@ -89,6 +89,7 @@ class Driver:
             "plugins_dir": str(directories.plugins_dir),
             "driver_dir": str(directories.driver_dir(driver_name or instance)),
             "cdi_dir": str(directories.cdi_dir),
+            "static_cdi_dir": str(directories.static_cdi_dir),
             "pod_uid": self.pod_uid,
         }
         self._lock = threading.RLock()

@@ -294,6 +294,7 @@ PLACEHOLDERS = (
     "plugins_dir",
     "driver_dir",
     "cdi_dir",
+    "static_cdi_dir",
     "pod_uid",
 )
 """What a component's command and environment may hold in braces, and the launcher fills in."""

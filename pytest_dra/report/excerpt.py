@@ -14,6 +14,7 @@ from pytest_dra.timeline import DraCall
 from pytest_dra.timeline import EndpointProbe
 from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Event
+from pytest_dra.timeline import FileEvent
 from pytest_dra.timeline import HealthReport
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import ProcessEvent
@@ -90,11 +91,19 @@ def _told(event: Event) -> str:
     if isinstance(event, ProcessEvent):
         ended = "" if event.exit_code is None else f", exit code {event.exit_code}"
         return f"process {event.component} {event.action}{ended} {event.detail}"
+    if isinstance(event, FileEvent):
+        return _file(event)
     return _mark(event)
 
 
 def _mark(event: Mark) -> str:
     return f"suite: {event.text}"
+
+
+def _file(event: FileEvent) -> str:
+    place = "/".join(part for part in (PurePath(event.directory).name, event.name) if part)
+    problem = f": {event.problem[:ANSWER_LIMIT]}" if event.problem else ""
+    return f"file {place} {event.action}{problem}"
 
 
 def _request(event: ApiRequest) -> str:

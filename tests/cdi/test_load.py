@@ -254,3 +254,19 @@ def test_json_with_an_escaped_slash_is_no_yaml(write: Write) -> None:
 
     assert file.reasons == ("syntax",)
     assert "JSON but not YAML" in file.errors[0]
+
+
+def test_one_file_is_read_as_among_its_neighbours(write: Write) -> None:
+    directory = write(spec(), name="a.json")
+    write(spec(cdiVersion="0.1.0"), name="b.json")
+    registry = cdi.load([directory])
+    alone = [cdi.load_file(directory / name) for name in ("a.json", "b.json")]
+    assert tuple(alone) == registry.files
+    assert cdi.load_file(directory / "none.json").reasons == ("not-found",)
+
+
+def test_each_library_names_the_runtime_that_has_it() -> None:
+    assert cdi.Library(cdi.containerds_library("1.37")).runtime == (
+        "containerd 2.3.7 (CDI library 1.1.0)"
+    )
+    assert cdi.Library.V1_1_2.runtime == "a container runtime with CDI library 1.1.2"

@@ -61,6 +61,7 @@ def test_the_environment_is_the_users_less_pytests_plus_the_well_known() -> None
         "KUBECONFIG": "<kubeconfig>",
         "NODE_NAME": "<node>",
         "CDI_ROOT": "/own",
+        "STATIC_CDI_ROOT": "<static_cdi_dir>",
         "KUBELET_REGISTRAR_DIRECTORY_PATH": "<registry_dir>",
         "KUBELET_PLUGINS_DIRECTORY_PATH": "<plugins_dir>",
         "POD_UID": "<pod_uid>",

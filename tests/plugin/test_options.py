@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from pytest_dra.options import KUBERNETES_VERSIONS
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.options import check_later_features
 from pytest_dra.options import check_platform
 from pytest_dra.options import resolve
+from pytest_dra.planning import plan_of
 from tests.plugin.conftest import Runs
 
 PROFILE = """
@@ -39,6 +41,7 @@ def settings(
 
 VALUES = {
     "dra_kubernetes": ("1.34", "1.35", "1.36"),
+    "dra_cdi_library": ("1.1.0", "1.1.2", "1.1.0"),
     "dra_suite": ("only", "with", "off"),
     "dra_logs": ("never", "always", "on-failure"),
     "dra_require": ("partial", "conformant", "partial"),
@@ -65,6 +68,20 @@ def test_each_source_wins_over_those_below_it(option: object) -> None:
         (ini, "ini"),
         (option.default, "default"),
     ]
+
+
+def test_a_value_that_is_found_out_keeps_its_origin() -> None:
+    found = settings(ini={"dra_cdi_library": "auto"}).instead("dra_cdi_library", "1.1.2")
+    assert (found["dra_cdi_library"], found.origin("dra_cdi_library")) == ("1.1.2", "ini")
+
+
+@pytest.mark.parametrize("kubernetes", KUBERNETES_VERSIONS)
+def test_the_cdi_library_is_that_of_containerd_unless_one_is_given(kubernetes: str) -> None:
+    flags = {"dra_driver": "fake", "dra_kubernetes": kubernetes}
+    complete, plan = plan_of(settings(flags=flags))
+    assert plan.cdi_library == complete["dra_cdi_library"] == "1.1.0"
+    complete, plan = plan_of(settings(flags={**flags, "dra_cdi_library": "1.1.2"}))
+    assert plan.cdi_library == complete["dra_cdi_library"] == "1.1.2"
 
 
 def test_a_profile_stands_above_the_default_and_below_everything_else() -> None:

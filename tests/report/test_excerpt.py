@@ -14,6 +14,7 @@ from pytest_dra.timeline import DraCall
 from pytest_dra.timeline import EndpointProbe
 from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Event
+from pytest_dra.timeline import FileEvent
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import ProcessEvent
 from pytest_dra.timeline import RegistrationCall
@@ -95,6 +96,24 @@ INFO = RegistrationCall(
             ),
             "process driver ended, exit code -9 by us",
             id="process",
+        ),
+        pytest.param(
+            FileEvent(
+                instance="p",
+                directory="/tmp/dra-x/cdi",
+                name="gpu.json",
+                action="moved-to",
+                cookie=7,
+                digest="a" * 64,
+                problem="kind: no vendor",
+            ),
+            "file cdi/gpu.json moved-to: kind: no vendor",
+            id="file",
+        ),
+        pytest.param(
+            FileEvent(instance="p", directory="/tmp/dra-x/cdi", name="", action="vanished"),
+            "file cdi vanished",
+            id="directory",
         ),
         pytest.param(Mark(text="slices wiped"), "suite: slices wiped", id="mark"),
     ],
