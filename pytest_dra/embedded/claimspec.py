@@ -118,7 +118,9 @@ class ClaimRules:
         derived = f"{path}.derivedAttributes"
         alpharules.derived_attributes(part, derived, constraints, self._version, report)
         for index, toleration in enumerate(part.get("tolerations") or []):
-            devicerules.toleration(toleration, f"{path}.tolerations[{index}]", report)
+            effects = devicerules.effects_of(self._version.minor)
+            where = f"{path}.tolerations[{index}]"
+            devicerules.toleration(toleration, where, report, effects=effects)
 
     def _constraint(self, constraint: Json, path: str) -> None:
         report = self._report

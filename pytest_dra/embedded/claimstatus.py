@@ -10,6 +10,7 @@ from typing import Final
 from pytest_dra.api import names
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import alpharules
+from pytest_dra.embedded import byhand
 from pytest_dra.embedded import claimspec
 from pytest_dra.embedded import devicerules
 from pytest_dra.embedded import nodeselectors
@@ -51,6 +52,7 @@ class StatusRules:
         self._old = old["status"]
         self._deleting = "deletionTimestamp" in claim["metadata"]
         self._limits = version.limits
+        self._judges_tolerations = version.minor >= byhand.DECLARED_SINCE
         self._report = report
         self._known = claimspec.request_names(claim["spec"])
 
@@ -130,7 +132,8 @@ class StatusRules:
         devicerules.binding_conditions(result, path, self._limits, report)
         operations = result.get("skipNodeOperations") or []
         alpharules.node_operations(operations, f"{path}.skipNodeOperations", report)
-        for index, toleration in enumerate(result.get("tolerations") or []):
+        tolerations = result.get("tolerations") or []
+        for index, toleration in enumerate(tolerations if self._judges_tolerations else []):
             devicerules.toleration(toleration, f"{path}.tolerations[{index}]", report)
         self._share(result, path)
 

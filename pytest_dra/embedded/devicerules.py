@@ -75,7 +75,9 @@ def taint(value: Json, path: str, report: Report, *, effects: tuple[str, ...] = 
         report.not_supported(f"{path}.effect", effect, effects)
 
 
-def toleration(value: Json, path: str, report: Report) -> None:
+def toleration(
+    value: Json, path: str, report: Report, *, effects: tuple[str, ...] = EFFECTS
+) -> None:
     """One device toleration."""
     key, operator, text = value.get("key", ""), value.get("operator", ""), value.get("value", "")
     if key:
@@ -91,8 +93,16 @@ def toleration(value: Json, path: str, report: Report) -> None:
     else:
         report.format(f"{path}.value", text, names.label_value_error(text))
     effect = value.get("effect", "")
-    if effect and effect not in EFFECTS:
-        report.not_supported(f"{path}.effect", effect, EFFECTS)
+    if effect and effect not in effects:
+        report.not_supported(f"{path}.effect", effect, effects)
+
+
+def effects_of(minor: int) -> tuple[str, ...]:
+    """The effects that a version knows: ``None`` came with 1.35."""
+    return EFFECTS if minor >= _NONE_SINCE else EFFECTS[:-1]
+
+
+_NONE_SINCE: Final = 35
 
 
 def binding_conditions(value: Json, path: str, limits: Limits, report: Report) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.embedded import byhand
 from pytest_dra.spec import Json
 
 _LISTS: Final = frozenset(("ints", "bools", "strings", "versions"))
@@ -111,18 +112,23 @@ def _alternatives(spec: Json) -> Iterable[tuple[Json, str]]:
     ]
 
 
-def _shared_requests(spec: Json) -> Iterable[tuple[Json, str]]:
-    places = list(_in_requests("capacity")(spec))
-    for constraint in spec["devices"].get("constraints") or []:
-        places += _fields(constraint, "distinctAttribute")
-    return places
+def _distinct(spec: Json) -> Iterable[tuple[Json, str]]:
+    constraints = spec["devices"].get("constraints") or []
+    return [place for found in constraints for place in _fields(found, "distinctAttribute")]
+
+
+_tolerations: Final = _in_requests("tolerations")
+
+_KEPT_BY_134: Final[tuple[Users, ...]] = (_tolerations, _distinct)
+"""What 1.34 forgets to drop."""
 
 
 _CLAIM: Final[tuple[tuple[str, Users], ...]] = (
     ("DRAAdminAccess", _in_requests("adminAccess")),
     ("DRAPrioritizedList", _alternatives),
-    ("DRADeviceTaints", _in_requests("tolerations")),
-    ("DRAConsumableCapacity", _shared_requests),
+    ("DRADeviceTaints", _tolerations),
+    ("DRAConsumableCapacity", _in_requests("capacity")),
+    ("DRAConsumableCapacity", _distinct),
     ("DRADerivedAttributes", _in_requests("derivedAttributes")),
 )
 
@@ -155,10 +161,22 @@ _STATUS: Final[tuple[tuple[str, Users], ...]] = (
 )
 
 
+_STATUS_134: Final[tuple[tuple[str, Users], ...]] = (
+    (
+        "DRADeviceBindingConditions",
+        lambda status: _fields(status.get("allocation") or {}, "allocationTimestamp"),
+    ),
+)
+"""What only 1.34 drops."""
+
+
 def _drop(
     new: Json, old: Json | None, version: KubernetesVersion, features: tuple[tuple[str, Users], ...]
 ) -> None:
+    kept = _KEPT_BY_134 if version.minor < byhand.DECLARED_SINCE else ()
     for gate, users in features:
+        if users in kept:
+            continue
         if version.enabled(gate) or (old is not None and any(True for _ in users(old))):
             continue
         for place, name in users(new):
@@ -178,6 +196,8 @@ def drop_claim_fields(spec: Json, old: Json | None, version: KubernetesVersion) 
 def drop_status_fields(status: Json, old: Json | None, version: KubernetesVersion) -> None:
     """Clean the status of a claim."""
     _drop(status, old, version, _STATUS)
+    if version.minor < byhand.DECLARED_SINCE:
+        _drop(status, old, version, _STATUS_134)
 
 
 def drop_class_fields(spec: Json, old: Json | None, version: KubernetesVersion) -> None:

@@ -13,8 +13,10 @@ from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import beta
+from pytest_dra.embedded import byhand
 from pytest_dra.embedded import core
 from pytest_dra.embedded import events
+from pytest_dra.embedded import typetable
 from pytest_dra.embedded.claims import ResourceClaims
 from pytest_dra.embedded.claims import ResourceClaimTemplates
 from pytest_dra.embedded.classes import DeviceClasses
@@ -372,10 +374,21 @@ def _beta_kinds(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 _BETAS: Final = ("v1beta1", "v1beta2", ALPHA)
 
 
+def _of_release(entry: dict[str, Any], version: KubernetesVersion) -> dict[str, Any]:
+    """A kind of DRA with the type that it had in that release."""
+    older = f"resource134.{entry['resource'].kind}"
+    if version.minor >= byhand.DECLARED_SINCE:
+        return entry
+    if not typetable.has(older):
+        return {"stored_version": "v1beta2", **entry}
+    strategy = type(entry["strategy"])(older)
+    return {**entry, "type": older, "strategy": strategy, "stored_version": "v1beta2"}
+
+
 def registry(version: KubernetesVersion) -> dict[tuple[str, str, str], Kind]:
     """All kinds of a server of this version by (group, version, plural)."""
     found: dict[tuple[str, str, str], Kind] = {}
-    dra = _dra_kinds(version)
+    dra = [_of_release(entry, version) for entry in _dra_kinds(version)]
     wanted = [entry for entry in [*dra, *_beta_kinds(dra)] if entry["resource"] in version.served]
     others = [*_plain_kinds(), *_core_kinds(), *_event_kinds(), *_rbac_kinds(), *_app_kinds()]
     for entry in [*wanted, *others]:

@@ -20,6 +20,9 @@ _ONE: Final = ("get", "update", "patch", "delete")
 _MANY: Final = ("list", "watch", "deletecollection")
 _READ: Final = ("get", "list", "watch")
 
+_SLICES: Final = ("resource.ResourceSlice", "resource134.ResourceSlice")
+"""Types that slices are stored as."""
+
 _RESERVED_LABEL: Final = re.compile(r"(?:[^/]*\.)?node-restriction\.kubernetes\.io/.*")
 """Labels that a kubelet may not put on its Node."""
 
@@ -71,8 +74,11 @@ class NodeAccess:
             return f"spec.nodeName={node}" in attempt.fields.replace("==", "=").split(",")
         if attempt.verb not in _ONE:
             return False
-        found = self._store.get("resource.ResourceSlice", "", attempt.name)
-        return found is not None and found.object["spec"].get("nodeName") == node
+        return any(
+            found.object["spec"].get("nodeName") == node
+            for kind in _SLICES
+            if (found := self._store.get(kind, "", attempt.name)) is not None
+        )
 
     def _claims(self, attempt: Attempt, node: str) -> bool:
         if attempt.verb != "get" or attempt.subresource or not attempt.name:

@@ -20,6 +20,7 @@ from pytest_dra.spec import Json
 _PREFIXES: Final[Mapping[str, str]] = {
     "meta": "io.k8s.apimachinery.pkg.apis.meta.v1",
     "core": "io.k8s.api.core.v1",
+    "resource134": "io.k8s.api.resource.v1",
     "resourcev1beta1": "io.k8s.api.resource.v1beta1",
     "resourcev1alpha3": "io.k8s.api.resource.v1alpha3",
 }

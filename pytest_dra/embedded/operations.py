@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.embedded import byhand
 from pytest_dra.embedded import deletes
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import identities
@@ -282,7 +283,10 @@ class Operations:
         received = negotiation.read_object(call.body, call.content_type, "meta.DeleteOptions", ())
         call.sent = received.sent
         if received.sent.get("kind", "") not in ("", "DeleteOptions"):
-            raise bad_request(f"the body is no DeleteOptions but {received.sent['kind']!r:.80}")
+            why = f"the body is no DeleteOptions but {received.sent['kind']!r:.80}"
+            if self._version.minor < byhand.DECLARED_SINCE:
+                raise errors.internal(why)
+            raise bad_request(why)
         body = negotiation.to_typed(received.sent, "meta.DeleteOptions", typed.Notes())
         return options.delete_options(call.query, body)
 

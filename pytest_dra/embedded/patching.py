@@ -91,8 +91,7 @@ def _patched(
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         raise errors.conflict(target.kind.resource, target.name)
     if meta.get("uid", "") != before["uid"]:
-        cause = Cause("metadata.uid", "FieldValueInvalid", "Invalid value: field is immutable")
-        raise writes.invalid(target.kind, target.name, [cause])
+        raise writes.refused_uid(target, "field is immutable")
     # trying to move a deletion is ignored, but counts as a write
     moved = "deletionTimestamp" in before and (
         meta.get("deletionTimestamp") != before["deletionTimestamp"]
@@ -165,8 +164,7 @@ def _apply_new(
 ) -> writes.Written:
     meta = configuration.get("metadata") or {}
     if meta.get("uid"):
-        cause = Cause("metadata.uid", "FieldValueInvalid", "Invalid value: must not be set")
-        raise writes.invalid(target.kind, target.name, [cause])
+        raise writes.refused_uid(target, "must not be set")
     kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
     fresh = {**configuration, "metadata": {"name": target.name, **kept}}
     draft = writes.incoming(target, Received(fresh), options, [])

@@ -10,6 +10,7 @@ from typing import Final
 from pytest_dra.api import names
 from pytest_dra.api.versions import Limits
 from pytest_dra.embedded import alpharules
+from pytest_dra.embedded import byhand
 from pytest_dra.embedded import devicerules
 from pytest_dra.embedded import nodeselectors
 from pytest_dra.embedded import requestpolicy
@@ -25,9 +26,6 @@ _DEVICE_SELECTIONS: Final = ("nodeName", "nodeSelector", "allNodes")
 _VALUES: Final = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
 _LISTS: Final = ("ints", "bools", "strings", "versions")
 _IMMUTABLE: Final = ("driver", "nodeName")
-
-_EFFECT_NONE_SINCE: Final = 35
-"""The taint effect ``None`` exists since 1.35."""
 
 
 class ResourceSlices(Strategy):
@@ -175,6 +173,7 @@ class _Devices:
         self._before = before
         self._limits = ctx.version.limits
         self._minor = ctx.version.minor
+        self._by_hand = self._minor < byhand.DECLARED_SINCE
         self._report = report
 
     def validate(self) -> None:
@@ -263,7 +262,7 @@ class _Devices:
         shared = device.get("allowMultipleAllocations") is True
         for name, value in capacity.items():
             if _name_error(name):
-                devicerules.qualified_name(name, f"{path}.capacity", self._report)
+                self._name(name, f"{path}.capacity")
             if value.get("requestPolicy") is not None:
                 where = f"{path}.capacity[{name}].requestPolicy"
                 requestpolicy.validate(value, where, self._report, shared=shared)
@@ -273,9 +272,7 @@ class _Devices:
             self._report.too_many(path, len(taints), self._limits.taints)
             return
         old = (self._before.get(device["name"]) or {}).get("taints") or []
-        effects: tuple[str, ...] = devicerules.EFFECTS
-        if self._minor < _EFFECT_NONE_SINCE:
-            effects = tuple(effect for effect in effects if effect != "None")
+        effects = devicerules.effects_of(self._minor)
         for index, taint in enumerate(taints):
             if taint not in old:
                 devicerules.taint(taint, f"{path}[{index}]", self._report, effects=effects)
@@ -283,9 +280,12 @@ class _Devices:
     def _attribute(self, name: str, value: Json, path: str) -> int:
         report = self._report
         if _name_error(name):
-            devicerules.qualified_name(name, path, report)
+            self._name(name, path)
         given = list(value)
         where = f"{path}[{name}]"
+        if not given and self._by_hand:
+            report.required(where, f"one of {', '.join(_VALUES)} must be specified")
+            return 0
         if len(given) != 1:
             report.invalid(where, value, f"exactly one of {', '.join(_VALUES)} must be specified")
             return 0
@@ -302,6 +302,14 @@ class _Devices:
             return len(content)
         self._scalar(kind, content, f"{where}.{kind}")
         return 1
+
+    def _name(self, name: str, path: str) -> None:
+        if not self._by_hand:
+            devicerules.qualified_name(name, path, self._report)
+        elif not name or name.endswith("/"):
+            self._report.required(f"{path}[{name}]", "name required")
+        else:
+            devicerules.qualified_name(name, f"{path}[{name}]", self._report)
 
     def _scalar(self, kind: str, value: Any, path: str) -> None:
         if kind not in ("string", "version"):

@@ -67,6 +67,11 @@ def _table() -> dict[str, list[str]]:
     return table
 
 
+def has(name: str) -> bool:
+    """True if the table has a type of that name."""
+    return name in _table()
+
+
 @functools.cache
 def message(name: str) -> Message:
     """The type called ``name``, for example ``resource.Device``.

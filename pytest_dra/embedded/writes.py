@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
+from pytest_dra.embedded import byhand
 from pytest_dra.embedded import deletes
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import metadata
@@ -76,6 +77,9 @@ class Target:
     def scope(self, kind: str) -> Scope:
         """What such a write may change, of an object of table type ``kind``."""
         if self.context.subresource:
+            if self.context.version.minor < byhand.DECLARED_SINCE:
+                # 1.34 notes owners of metadata that a status write leaves alone
+                return Scope(kind, ignored=("spec",))
             return Scope(kind, fields=(self.context.subresource,))
         return Scope(kind, ignored=("status",) if self.kind.strategy.status else ())
 
@@ -141,7 +145,7 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     metadata.validate(meta, strategy.name_error, report)
     strategy.validate_create(obj, ctx, report)
     if report.causes:
-        raise invalid(kind, meta.get("name", ""), report.causes)
+        raise _refused(target, meta.get("name", ""), report.causes, update=False)
     _admit_valid(target, obj, None)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
@@ -179,6 +183,18 @@ def invalid(kind: Kind, name: str, causes: list[Cause]) -> errors.ApiError:
         path = kind.field_path
         causes = [dataclasses.replace(cause, field=path(cause.field)) for cause in causes]
     return errors.invalid(group, kind.resource.kind, name, causes)
+
+
+def _refused(target: Target, name: str, causes: list[Cause], *, update: bool) -> errors.ApiError:
+    if target.context.version.minor < byhand.DECLARED_SINCE:
+        causes = byhand.reworded(causes, target.kind.resource.kind, update=update)
+    return invalid(target.kind, name, causes)
+
+
+def refused_uid(target: Target, why: str) -> errors.ApiError:
+    """422 about a uid that is not that of the object."""
+    cause = Cause("metadata.uid", "FieldValueInvalid", f"Invalid value: {why}")
+    return _refused(target, target.name, [cause], update=True)
 
 
 def _check_namespace(target: Target, meta: Json) -> None:
@@ -346,4 +362,4 @@ def _validate_update(target: Target, obj: Json, before: Json) -> None:
     else:
         strategy.validate_update(obj, before, ctx, report)
     if report.causes:
-        raise invalid(target.kind, target.name, report.causes)
+        raise _refused(target, target.name, report.causes, update=True)
