@@ -115,7 +115,7 @@ class ApiServer:
             url += "?" + urllib.parse.urlencode(query)
         wanted: dict[str, Any] = {
             "body": None if body is None else json.dumps(body).encode(),
-            "headers": self._headers(body),
+            "headers": self._headers(method, body),
             "timeout": urllib3.Timeout(connect=min(CONNECT_S, timeout_s), read=timeout_s),
             "retries": False,
             "preload_content": False,
@@ -135,12 +135,13 @@ class ApiServer:
             raise _refusal(f"{method} {path}", answer)
         return answer
 
-    def _headers(self, body: Any) -> dict[str, str]:
+    def _headers(self, method: str, body: Any) -> dict[str, str]:
         """Headers of a request, credentials included."""
         headers = dict(self._client.default_headers)
         headers["Accept"] = "application/json"
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            kind = "merge-patch+json" if method == "PATCH" else "json"
+            headers["Content-Type"] = f"application/{kind}"
         for setting in self._client.configuration.auth_settings().values():
             if setting["in"] == "header" and setting["value"]:
                 headers[setting["key"]] = setting["value"]

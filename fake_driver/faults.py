@@ -38,6 +38,7 @@ _MODULES: Final = (
     "faults_claim",
     "faults_release",
     "faults_request",
+    "faults_failure",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

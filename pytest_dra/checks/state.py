@@ -43,3 +43,19 @@ def sizes_must_be_the_same(
             raise Violation(
                 f"{path} {what}", got=f"{size} bytes", want=f"{before[path]} bytes, as at first"
             )
+
+
+def damage_must_not_block(error: str, *, output: str, files: Collection[str]) -> None:
+    """Unprepare works with damaged files of state, or it is said which file is damaged.
+
+    Args:
+        error: of the Unprepare; empty if it worked.
+        output: the end of the driver's output, if it has ended by itself.
+        files: names of the damaged files.
+    """
+    if error and not any(name in error or name in output for name in files):
+        raise Violation(
+            f"Unprepare with damaged {', '.join(sorted(files)[:3])}",
+            got=error,
+            want="OK, or an error (of a driver that has ended: output) that names the file",
+        )

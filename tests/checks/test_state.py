@@ -30,6 +30,18 @@ from tests.checks.raising import said
             ),
             id="a counter grew",
         ),
+        pytest.param(
+            lambda: state.damage_must_not_block("", output="", files=["a.json"]),
+            id="unprepared-in-spite-of-damage",
+        ),
+        pytest.param(
+            lambda: state.damage_must_not_block("mend /x/a.json", output="", files=["a.json"]),
+            id="an error that names the damaged file",
+        ),
+        pytest.param(
+            lambda: state.damage_must_not_block("gone", output="bad: a.json", files=["a.json"]),
+            id="a driver that has ended with the name of the damaged file",
+        ),
     ],
 )
 def test_what_is_allowed_is_let_pass(judgement: Judgement) -> None:
@@ -81,6 +93,17 @@ def test_what_is_allowed_is_let_pass(judgement: Judgement) -> None:
             lambda: state.sizes_must_be_the_same({"a": 100}, {"a": 165}, what="after 10 calls"),
             Said("a after 10 calls", "165 bytes", "100 bytes, as at first"),
             id="grown-file",
+        ),
+        pytest.param(
+            lambda: state.damage_must_not_block(
+                "UNKNOWN: Expecting value", output="", files=["z4", "z2", "z1", "z3"]
+            ),
+            Said(
+                "Unprepare with damaged z1, z2, z3",
+                "UNKNOWN: Expecting value",
+                "OK, or an error (of a driver that has ended: output) that names the file",
+            ),
+            id="blocked-by-damage",
         ),
     ],
 )
