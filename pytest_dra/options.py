@@ -106,6 +106,13 @@ OPTIONS: Final = (
         "WHEN",
         choices=LOGS,
     ),
+    Option(
+        "--dra-jail",
+        "the driver sees its own /var/lib/kubelet, /var/run/cdi, /etc/cdi and boot id, in a mount "
+        "namespace (root, or a kernel that allows user namespaces)",
+        "false",
+        flag=True,
+    ),
     Option("--dra-strict", "a failed SHOULD fails the run", "false", flag=True),
     Option(
         "--dra-require",
@@ -148,6 +155,11 @@ class Settings:
     def strict(self) -> bool:
         """A failed SHOULD fails the run."""
         return self["dra_strict"] == "true"
+
+    @property
+    def jailed(self) -> bool:
+        """The driver runs in file systems of its own."""
+        return self["dra_jail"] == "true"
 
     @property
     def asked_on_command_line(self) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.resources
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 
 from pytest_dra.cdi import containerds_library
 from pytest_dra.launch import Component
+from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch import parse_command_line
 from pytest_dra.options import AUTO
@@ -84,13 +86,24 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
         except LaunchError as error:
             raise OptionError(f"{option}: {error}") from error
         check_command(component.command, option=option)
+    if settings.jailed:
+        _check_jail(profile)
     return Plan(
         components=components,
         driver_name=settings["dra_driver_name"] or None,
         profile=profile,
         kubernetes=settings["dra_kubernetes"],
         cdi_library=settings["dra_cdi_library"],
+        jailed=settings.jailed,
     )
+
+
+def _check_jail(profile: DriverProfile) -> None:
+    # Any directory will do: what is tried is whether it can be shown at these paths.
+    anything = Path(tempfile.gettempdir())
+    problem = Jail.check(dict.fromkeys(profile.launch.writable, anything))
+    if problem:
+        raise OptionError(problem)
 
 
 def _components(settings: Settings, profile: DriverProfile) -> tuple[Component, ...]:

@@ -231,7 +231,7 @@ def _resolved(settings: Settings) -> list[Option]:
     return [
         Option(
             name=option.name,
-            value=settings.strict if option.dest == "dra_strict" else settings[option.dest],
+            value=settings[option.dest] == "true" if option.flag else settings[option.dest],
             source=settings.origin(option.dest),
         )
         for option in OPTIONS

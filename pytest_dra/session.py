@@ -63,6 +63,7 @@ class Plan:
     profile: DriverProfile
     kubernetes: str
     cdi_library: str
+    jailed: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ class Session:
                 profile=self.plan.profile,
                 components=self.plan.components,
                 driver_name=self.plan.driver_name,
+                jailed=self.plan.jailed,
                 cdi_library=self.plan.cdi_library,
             )
         )

@@ -7,7 +7,6 @@ next case gets a new driver process on empty directories.
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -27,47 +26,27 @@ from pytest_dra.bench.offer import Offer
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.registration import Registration
 from pytest_dra.bench.residue import Tree
+from pytest_dra.bench.setup import RANDOM_BYTES
+from pytest_dra.bench.setup import Setup
 from pytest_dra.checks import cdi_specs
 from pytest_dra.checks.prepare import UNPREPARE
-from pytest_dra.clusters.protocol import Cluster
-from pytest_dra.launch import Component
-from pytest_dra.launch import Keeper
 from pytest_dra.launch import LaunchError
-from pytest_dra.launch import NodeDirectories
-from pytest_dra.profile import DriverProfile
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import Mark
-from pytest_dra.timeline import Timeline
 from pytest_dra.wire.answers import NodeReply
 from pytest_dra.wire.answers import PluginInfo
 
 CLEANUP_S = 5.0
 """Deadline of an Unprepare that only cleans up: what takes longer is replaced by a new driver."""
 
-RANDOM_BYTES = 3
-"""Random part of names: apart from those of another run on one cluster."""
-
 MUTE, NO_RELEASE = "REG-002", "UNP-001"
 """The cases that say that GetInfo and Unprepare answer at all."""
 
 MADE_FOR_CASES = "pytest-dra.example.com"
 """Name of the DeviceClass that the suite's claims name."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """What a bench is built from."""
-
-    cluster: Cluster
-    keeper: Keeper
-    timeline: Timeline
-    profile: DriverProfile
-    components: tuple[Component, ...]
-    driver_name: str | None
-    cdi_library: str
 
 
 class Bench:
@@ -130,24 +109,8 @@ class Bench:
         return self.cluster.kubernetes
 
     def new_instance(self, letter: str) -> Instance:
-        """A further driver on a node and directories of its own; the bench stops it at the end.
-
-        The node's name cannot be the host's, so that a driver that asks the host is found out.
-        """
-        name = f"{letter}-{secrets.token_hex(RANDOM_BYTES)}"
-        instance = Instance(
-            name=name,
-            node=f"node-{name}",
-            cluster=self.cluster,
-            keeper=self._setup.keeper,
-            components=self._setup.components,
-            driver_name=self._setup.driver_name,
-            directories=NodeDirectories.make(self._setup.keeper),
-            budgets=self.profile.budgets,
-            cdi_library=self._setup.cdi_library,
-            timeline=self.timeline,
-            nodes=self._nodes,
-        )
+        """A further driver on a node and directories of its own; the bench stops it at the end."""
+        instance = self._setup.instance(letter, nodes=self._nodes)
         self._others.append(instance)
         return instance
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_dra import cdi
-from pytest_dra.api.resources import NODES
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
 from pytest_dra.bench.devices import is_published
+from pytest_dra.bench.node import Node
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.publishing import WRITES
 from pytest_dra.bench.publishing import slices_of
@@ -22,13 +22,11 @@ from pytest_dra.bench.specs import Specs
 from pytest_dra.checks.prepare import PREPARE
 from pytest_dra.checks.prepare import UNPREPARE
 from pytest_dra.clusters.protocol import Cluster
-from pytest_dra.kube import KubeError
 from pytest_dra.kubelet import Kubelet
 from pytest_dra.kubelet import Plugin
 from pytest_dra.launch import Component
 from pytest_dra.launch import Driver
 from pytest_dra.launch import Keeper
-from pytest_dra.launch import NodeDirectories
 from pytest_dra.profile import Budgets
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
@@ -63,12 +61,11 @@ class Instance:
 
     Args:
         name: short, a DNS label; names the instance on the timeline.
-        node: node name that the driver is started with.
+        node: where it runs.
         cluster: where it publishes.
         keeper: starts and ends its processes.
         components: what to start.
         driver_name: expected name, or None to take what it registers.
-        directories: the node's directories.
         budgets: deadlines of the driver's profile.
         cdi_library: version of the library that the node's container runtime reads specs with.
         nodes: names of all nodes of the bench; this one's is added.
@@ -78,12 +75,11 @@ class Instance:
         self,
         *,
         name: str,
-        node: str,
+        node: Node,
         cluster: Cluster,
         keeper: Keeper,
         components: Sequence[Component],
         driver_name: str | None,
-        directories: NodeDirectories,
         budgets: Budgets,
         cdi_library: str,
         timeline: Timeline,
@@ -91,31 +87,42 @@ class Instance:
     ) -> None:
         self.name = name
         self._nodes = nodes
-        nodes.add(node)
-        self.node = node
+        nodes.add(node.name)
+        self.node = node.name
         self.timeline = timeline
-        self.directories = directories
+        self.directories = node.directories
         self.budgets = budgets
         self.preparations: list[Preparation] = []
-        self.specs = Specs(directories, library=cdi_library, timeline=timeline, instance=name)
+        self.specs = Specs(
+            self.directories,
+            library=cdi_library,
+            timeline=timeline,
+            instance=name,
+            outside=node.outside,
+        )
         self._cluster = cluster
+        self._node = node
         self._expected_name = driver_name
-        self.user = cluster.driver_kubeconfig(directories.kubeconfig, instance=name, node=node)
+        self.user = cluster.driver_kubeconfig(
+            self.directories.kubeconfig, instance=name, node=node.name
+        )
         self.kubelet = Kubelet(
-            registry_dir=directories.registry_dir,
+            registry_dir=self.directories.registry_dir,
             timeline=timeline,
             instance=name,
             kubernetes=cluster.kubernetes,
             wipe=self._wipe,
+            locate=node.outside,
         )
         self.driver = Driver(
             components,
-            directories=directories,
+            directories=self.directories,
             keeper=keeper,
             timeline=timeline,
             instance=name,
-            node=node,
+            node=node.name,
             driver_name=driver_name or "",
+            jail=node.jail,
         )
         self.started_serial = 0
         self._predecessors: tuple[Plugin, ...] = ()
@@ -123,7 +130,7 @@ class Instance:
 
     def start(self) -> None:
         """Kubelet first, then the driver, as on a node that boots. Raises LaunchError."""
-        self._make_node()
+        self._node.make()
         self.specs.start()
         self.kubelet.start()
         self._start_driver()
@@ -153,9 +160,7 @@ class Instance:
 
     def delete_slices_of_node(self) -> None:
         """Delete all slices of the node in one request, as a kubelet does when it starts."""
-        self._cluster.kubelet(self.node).delete_collection(
-            RESOURCE_SLICES, field_selector=f"spec.nodeName={self.node}"
-        )
+        self._node.wipe_slices(None)
 
     def kill(self) -> None:
         """SIGKILL the driver; its files stay, as after a crash."""
@@ -165,11 +170,23 @@ class Instance:
         """Start the driver on the directories as they are."""
         self._start_driver()
 
+    def reboot(self) -> None:
+        """Let the node go down in order and come up again, with the driver and its own data.
+
+        Raises:
+            UnsupportedEnvironment: the driver could tell that it was none; nothing was done.
+        """
+        self._node.must_reboot_truly()
+        self.end()
+        self.kubelet.reboot()
+        self._node.reboot()
+        self.start()
+
     def renew(self) -> None:
         """Begin again with a new process on empty directories, without slices of this driver."""
         self.driver.kill()
         self.kubelet.stop()
-        self.directories.wipe()
+        self._node.wipe()
         self._delete_slices()
         self.start()
 
@@ -359,13 +376,12 @@ class Instance:
         whether the form is right is the matter of one case, and must not spoil the others.
         """
         plain = endpoint.removeprefix("unix://").removeprefix("unix:")
-        return Path(plain) if plain.startswith("/") else Path.cwd() / plain
+        return self._node.outside(Path(plain) if plain.startswith("/") else Path.cwd() / plain)
 
     def _wipe(self, driver: str | None) -> None:
-        selector = f"spec.nodeName={self.node}" + (f",spec.driver={driver}" if driver else "")
         text = f"the kubelet wipes the slices of {driver or 'all drivers'}"
         self.timeline.add(Mark(text=text, instance=self.name))
-        self._cluster.kubelet(self.node).delete_collection(RESOURCE_SLICES, field_selector=selector)
+        self._node.wipe_slices(driver)
 
     def _delete_slices(self) -> None:
         name = self.driver_name
@@ -373,11 +389,3 @@ class Instance:
             self._cluster.admin().delete_collection(
                 RESOURCE_SLICES, field_selector=f"spec.driver={name}"
             )
-
-    def _make_node(self) -> None:
-        labels = {"kubernetes.io/hostname": self.node, "kubernetes.io/os": "linux"}
-        try:
-            self._cluster.admin().create(NODES, {"metadata": {"name": self.node, "labels": labels}})
-        except KubeError as error:
-            if error.reason != "AlreadyExists":
-                raise

@@ -56,6 +56,8 @@ class Kubelet:
             that :meth:`stop` has cut is made again after the driver's next registration, as the
             kubelet does for a pod that still wants it. None: nothing is kept or made again.
         clock: what pauses, deadlines and timers go by.
+        locate: where a DRA socket lies for us, by the path that a plugin announces: another place
+            for a plugin in file systems of its own. None: there.
     """
 
     def __init__(
@@ -69,7 +71,9 @@ class Kubelet:
         settings: KubeletSettings | None = None,
         checkpoint: Path | None = None,
         clock: Clock | None = None,
+        locate: Callable[[Path], Path] | None = None,
     ) -> None:
+        self._locate = locate or _there
         self._checkpoint = Checkpoint(checkpoint) if checkpoint is not None else None
         self._clock = clock or Clock()
         self._cut_lock = threading.Lock()
@@ -104,6 +108,7 @@ class Kubelet:
             attempts=self._attempts,
             clock=self._clock,
             on_registered=self._repeat_cut,
+            locate=self._locate,
         )
         self._wipe(None)
         self._mark("kubelet started, slices of all drivers wiped")
@@ -226,3 +231,7 @@ class Kubelet:
 
     def _mark(self, text: str) -> int:
         return self._timeline.add(Mark(text=text, instance=self._instance)).serial
+
+
+def _there(path: Path) -> Path:
+    return path

@@ -41,6 +41,7 @@ class Life:
         attempts: collections.deque[Attempt],
         clock: Clock,
         on_registered: Callable[[Plugin], None],
+        locate: Callable[[Path], Path],
     ) -> None:
         self._registry_dir = registry_dir
         self._settings = settings
@@ -65,6 +66,7 @@ class Life:
             kubernetes=kubernetes,
             settings=settings,
             clock=clock,
+            locate=locate,
         )
         self._dot_directories = dot_directories(registry_dir)
         self._schedule = Schedule(settings)

@@ -9,6 +9,7 @@ import os
 import socket as sockets
 import threading
 import time
+from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -134,6 +135,7 @@ class Registrar:
 
     Args:
         kubernetes: minor version whose kubelet is played, such as ``1.37``.
+        locate: where a DRA socket lies for us, by the path that a plugin announces.
     """
 
     def __init__(
@@ -145,8 +147,10 @@ class Registrar:
         kubernetes: str,
         settings: KubeletSettings,
         clock: Clock,
+        locate: Callable[[Path], Path],
     ) -> None:
         self._clock = clock
+        self._locate = locate
         self._store = store
         self._timeline = timeline
         self._instance = instance
@@ -194,7 +198,7 @@ class Registrar:
         made = dataclasses.replace(made, info=reply)
         if reply.info is None:
             return self._ended(made)
-        endpoint = endpoint_path(reply.info, socket)
+        endpoint = self._locate(endpoint_path(reply.info, socket))
         if self._settings.probe_s > 0:
             self._timeline.add(
                 probe(endpoint, timeout_s=self._settings.probe_s, instance=self._instance)

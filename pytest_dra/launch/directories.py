@@ -31,8 +31,8 @@ class NodeDirectories:
     """Everything of a node that lies on disk, below one private directory.
 
     Layout, short because of the socket paths: ``reg`` (registration sockets), ``plug`` (one
-    directory for each driver), ``cdi``, ``etc-cdi`` (CDI specs that survive a reboot), ``logs`` and
-    the file ``kubeconfig``.
+    directory for each driver), ``cdi``, ``etc-cdi`` (CDI specs that survive a reboot), ``own``
+    (further directories of a jailed driver), ``logs`` and the file ``kubeconfig``.
     """
 
     def __init__(self, root: Path) -> None:
@@ -71,6 +71,14 @@ class NodeDirectories:
             raise LaunchError(f"driver name {name!r} cannot be the name of a directory")
         return self.plugins_dir / name
 
+    def make_own(self) -> Path:
+        """Make a further directory, for a path that a jailed driver has to itself."""
+        own = self.root / "own"
+        own.mkdir(mode=0o755, exist_ok=True)
+        made = own / str(len(list(own.iterdir())))
+        made.mkdir(mode=0o755)
+        return made
+
     def check_sockets(self, driver: str, *, pod_uid: str = "") -> None:
         """Check that the usual sockets of ``driver`` can be made here.
 
@@ -100,7 +108,7 @@ class NodeDirectories:
     def wipe(self) -> None:
         """Remove what lies in the registry, plugins and CDI directories; links are not followed."""
         for directory in self._of_drivers:
-            _empty(directory)
+            empty(directory)
 
     @property
     def _of_drivers(self) -> tuple[Path, ...]:
@@ -128,7 +136,8 @@ def _make_root(keeper: Keeper, bases: Sequence[Path]) -> Path:
     )
 
 
-def _empty(directory: Path) -> None:
+def empty(directory: Path) -> None:
+    """Remove what lies in a directory that drivers write to; no link is followed."""
     if directory.is_symlink() or not directory.is_dir():
         # Replaced by the driver: what a link points to is not ours to empty.
         directory.unlink(missing_ok=True)

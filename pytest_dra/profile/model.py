@@ -90,7 +90,10 @@ class Exemption:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DriverBlock:
-    """The driver itself. ``kubelets`` None: every kubelet of the suite."""
+    """The driver itself. ``kubelets`` None: every kubelet of the suite.
+
+    ``reads_boot_id`` False: it never looks at the kernel's boot id.
+    """
 
     name: str = ""
     device_classes: tuple[str, ...] = ()
@@ -105,6 +108,7 @@ class DriverBlock:
     informational_taints: tuple[str, ...] = ()
     extended_resource: str = ""
     class_config_required: bool = False
+    reads_boot_id: bool = True
     extra_rights: tuple[Exemption, ...] = ()
     privileges: tuple[Exemption, ...] = ()
 

@@ -46,6 +46,20 @@ class StubClient(Client):
         kept["status"] = copy.deepcopy(body["status"])
         return copy.deepcopy(kept)
 
+    def patch(
+        self,
+        resource: Resource,
+        name: str,
+        body: Json,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> Json:
+        self.asked.append((f"patch {subresource}", name))
+        kept = self._found(resource, name, namespace)
+        kept.update(copy.deepcopy(body))
+        return copy.deepcopy(kept)
+
     def delete(self, resource: Resource, name: str, *, namespace: str | None = None) -> Json:
         self.asked.append(("delete", name))
         self._found(resource, name, namespace)

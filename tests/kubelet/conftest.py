@@ -52,6 +52,7 @@ class Node:
         settings: KubeletSettings = SMALL,
         kubernetes: str = "1.37",
         checkpoint: Path | None = None,
+        locate: Callable[[Path], Path] | None = None,
     ) -> Kubelet:
         made = Kubelet(
             registry_dir=self.registry,
@@ -61,6 +62,7 @@ class Node:
             wipe=self.wiped.append,
             settings=settings,
             checkpoint=checkpoint,
+            locate=locate,
         )
         self.stack.callback(made.stop)
         made.start()

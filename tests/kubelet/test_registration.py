@@ -17,6 +17,7 @@ from tests.kubelet.conftest import Node
 from tests.kubelet.conftest import soon
 
 DRIVER = "gpu.example.com"
+INSIDE = "/var/lib/kubelet/plugins/gpu.example.com/dra.sock"
 
 
 def test_a_good_plugin_is_registered_and_told_so(node: Node) -> None:
@@ -257,3 +258,12 @@ def test_the_probe_can_be_left_out(node: Node) -> None:
     kubelet = node.kubelet(settings=dataclasses.replace(SMALL, probe_s=0.0))
     assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
     assert node.timeline.entries(EndpointProbe) == []
+
+
+def test_an_endpoint_is_looked_for_where_it_lies_for_us(node: Node) -> None:
+    plugin = node.plugin(said_endpoint=INSIDE).start()
+    kubelet = node.kubelet(locate=lambda path: plugin.endpoint if str(path) == INSIDE else path)
+    found = kubelet.plugin(DRIVER, Deadline.after(10))
+    assert found is not None
+    assert found.client.is_connected
+    assert (found.info.endpoint, found.endpoint) == (INSIDE, plugin.endpoint)

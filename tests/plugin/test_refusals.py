@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_dra.launch import Jail
+from pytest_dra.options import resolve
+from pytest_dra.planning import plan_of
 from pytest_dra.session import Session
 from tests.plugin.conftest import Runs
 
@@ -188,3 +191,23 @@ def test_an_output_directory_that_is_lost_during_the_run(runs: Runs) -> None:
     (runs.folder / "dra-results").unlink()
     done = runs.judge("--dra-case=PREP-001", "--dra-require=partial")
     assert done.ret is pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_jail_that_is_not_possible_is_refused(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Jail, "check", lambda extra: f"no jail here for {sorted(extra)}")
+    file = runs.folder / "dra-profile.yaml"
+    file.write_text(f"{PROFILE}launch: {{writable: [/run/gpu]}}\n", "utf-8")
+    arguments = ("--dra-driver=fake", f"--dra-profile={file}")
+    text = "no jail here for ['/run/gpu']"
+    assert refused(runs, *arguments, "--dra-jail") == text
+
+
+def test_without_the_option_no_jail_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(extra: object) -> str:
+        raise AssertionError("tried")
+
+    monkeypatch.setattr(Jail, "check", check)
+    options = {"dra_driver": "fake"}
+    assert not plan_of(resolve(flag=options.get, ini=lambda _: None, environ={}))[1].jailed

@@ -1,0 +1,121 @@
+"""A node without its driver: the Node object, the directories, the boot, and whose slices go."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_dra.api.resources import NODES
+from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.kube import KubeError
+from pytest_dra.launch import Jail
+from pytest_dra.launch import NodeDirectories
+from pytest_dra.launch.directories import empty
+from pytest_dra.launch.jail import BOOT_ID
+from pytest_dra.spec import UnsupportedEnvironment
+
+IN_MEMORY = ("/run", "/var/run", "/tmp", "/dev/shm")  # noqa: S108 - compared, never used as paths
+"""What nodes keep in memory: empty after a reboot."""
+
+BOOT_ID_BYTES = 64
+"""More than a UUID and its newline."""
+
+
+class Node:
+    """One node of the bench; a driver's processes are an ``Instance`` on it.
+
+    Args:
+        name: of the Node object.
+        cluster: where that is.
+        directories: the node's.
+        jailed: the driver sees these at the usual paths, and a boot id of its own.
+        writable: further absolute paths that are the driver's own in the jail
+            (``launch.writable``); without one they are the host's.
+        reads_boot_id: what the profile says; only where it is False a reboot can be played
+            without a jail.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        cluster: Cluster,
+        directories: NodeDirectories,
+        jailed: bool = False,
+        writable: Sequence[str] = (),
+        reads_boot_id: bool = True,
+    ) -> None:
+        self.name = name
+        self.directories = directories
+        self._cluster = cluster
+        self._reads_boot_id = reads_boot_id
+        self._own: dict[str, Path] = {}
+        if jailed:
+            self._own = {inside: directories.make_own() for inside in writable}
+        self.jail = Jail(directories, extra=self._own) if jailed else None
+        self._boot_id = self.jail.boot_id if self.jail is not None else _host_boot_id()
+
+    def make(self) -> None:
+        """Make the Node object, or bring the one that is there up to date."""
+        labels = {"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux"}
+        try:
+            self._cluster.admin().create(NODES, {"metadata": {"name": self.name, "labels": labels}})
+        except KubeError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        status = {"status": {"nodeInfo": {"bootID": self._boot_id}}}
+        self._cluster.admin().patch(NODES, self.name, status, subresource="status")
+
+    def outside(self, path: str | Path) -> Path:
+        """Where the file lies for us that the driver calls ``path``."""
+        return self.jail.outside(path) if self.jail is not None else Path(path)
+
+    def must_reboot_truly(self) -> None:
+        """Refuse a reboot of which the driver could tell that it was none.
+
+        Raises:
+            UnsupportedEnvironment: the driver may look at the boot id, and it is the host's.
+        """
+        if self.jail is None and self._reads_boot_id:
+            raise UnsupportedEnvironment(
+                "a driver that looks at the kernel's boot id would not believe the reboot",
+                way_out="--dra-jail, or driver.reads_boot_id: false in the profile for a driver"
+                " that does not look at it",
+            )
+
+    def reboot(self) -> None:
+        """Lose what lies in memory and in the registry, and take another boot id.
+
+        On a real node sockets of the registry may stay. What a driver makes of stale ones is the
+        matter of a case of its own.
+        """
+        empty(self.directories.cdi_dir)
+        empty(self.directories.registry_dir)
+        for inside, directory in self._own.items():
+            if any(inside == top or inside.startswith(f"{top}/") for top in IN_MEMORY):
+                empty(directory)
+        if self.jail is not None:
+            self.jail.reboot()
+        self._boot_id = self.jail.boot_id if self.jail is not None else str(uuid.uuid4())
+
+    def wipe(self) -> None:
+        """Empty everything that a driver can write to."""
+        self.directories.wipe()
+        for directory in self._own.values():
+            empty(directory)
+
+    def wipe_slices(self, driver: str | None) -> None:
+        """Delete the node's slices of one driver, or of all, as its kubelet does."""
+        selector = f"spec.nodeName={self.name}" + (f",spec.driver={driver}" if driver else "")
+        self._cluster.kubelet(self.name).delete_collection(RESOURCE_SLICES, field_selector=selector)
+
+
+def _host_boot_id() -> str:
+    try:
+        with Path(BOOT_ID).open("rb") as file:
+            return os.fsdecode(file.read(BOOT_ID_BYTES)).strip()
+    except OSError:
+        return ""

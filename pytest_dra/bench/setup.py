@@ -1,0 +1,59 @@
+"""What a bench is built from, and how a node with a driver is made of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+
+from pytest_dra.bench.instance import Instance
+from pytest_dra.bench.node import Node
+from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.launch import Component
+from pytest_dra.launch import Keeper
+from pytest_dra.launch import NodeDirectories
+from pytest_dra.profile import DriverProfile
+from pytest_dra.timeline import Timeline
+
+RANDOM_BYTES = 3
+"""Random part of names: apart from those of another run on one cluster."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a bench is built from. ``jailed``: drivers run in private file systems."""
+
+    cluster: Cluster
+    keeper: Keeper
+    timeline: Timeline
+    profile: DriverProfile
+    components: tuple[Component, ...]
+    driver_name: str | None
+    cdi_library: str
+    jailed: bool = False
+
+    def instance(self, letter: str, *, nodes: set[str]) -> Instance:
+        """A driver on a node and directories of its own, not yet started.
+
+        The node's name cannot be the host's, so that a driver that asks the host is found out.
+        """
+        name = f"{letter}-{secrets.token_hex(RANDOM_BYTES)}"
+        node = Node(
+            f"node-{name}",
+            cluster=self.cluster,
+            directories=NodeDirectories.make(self.keeper),
+            jailed=self.jailed,
+            writable=self.profile.launch.writable,
+            reads_boot_id=self.profile.driver.reads_boot_id,
+        )
+        return Instance(
+            name=name,
+            node=node,
+            cluster=self.cluster,
+            keeper=self.keeper,
+            components=self.components,
+            driver_name=self.driver_name,
+            budgets=self.profile.budgets,
+            cdi_library=self.cdi_library,
+            timeline=self.timeline,
+            nodes=nodes,
+        )
