@@ -46,21 +46,20 @@ class ResourceClaims(Strategy):
     def prepare_status(self, new: Json, old: Json, ctx: Context) -> None:
         """Device statuses go with the allocation of their device, in the same write."""
         super().prepare_status(new, old, ctx)
-        drop_status_fields(new["status"], old["status"], ctx.version)
+        # 1.34 drops gated fields last, and so no longer knows the entries of shares
+        last = ctx.version.minor < byhand.DECLARED_SINCE
+        if not last:
+            drop_status_fields(new["status"], old["status"], ctx.version)
         status, before = new["status"], old["status"]
         gone = allocated(before) - allocated(status)
         if gone and status.get("devices"):
-            # 1.34 keeps the entries of shares, and then refuses them
-            shares_stay = ctx.version.minor < byhand.DECLARED_SINCE
-            kept = [
-                entry
-                for entry in status["devices"]
-                if identity(entry) not in gone or (shares_stay and entry.get("shareID"))
-            ]
+            kept = [entry for entry in status["devices"] if identity(entry) not in gone]
             if kept:
                 status["devices"] = kept
             else:
                 del status["devices"]
+        if last:
+            drop_status_fields(status, before, ctx.version)
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """The spec, and whether admin access is allowed here."""
