@@ -9,19 +9,31 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import re
 from typing import Final
 
 NANO: Final = 10**9
 """Billionths in one unit."""
 
+NANO_SCALE: Final = 9
+"""Decimal places of a billionth."""
+
 _INT64_MAX: Final = 2**63 - 1
+
+_FLOAT_EXPONENT_MAX: Final = 308
+"""Powers of ten that fit a float."""
+
+_SHIFT_MAX: Final = 18
+"""Powers of ten that fit 64 bits."""
 
 _EXACT_DIGITS: Final = 18
 """Decimal digits that surely fit int64: up to here the server keeps the text as it was sent."""
 
 _BINARY_DIGITS: Final = 14
 """The same for a binary suffix, less three per power of 1024."""
+
+_INT32: Final = 2**31
 
 _EXPONENT_MAX: Final = 1000
 """Our bound on ``e``-exponents, so that a hostile quantity cannot fill the memory."""
@@ -50,10 +62,17 @@ class Quantity:
     """A parsed quantity. Equality and order are those of the amount, not of the spelling.
 
     ``nanos`` is the amount in billionths, ``canonical`` the form in which a server returns it.
+    ``style`` is ``decimal``, ``exponent`` or ``binary``. The server keeps most amounts as
+    ``number * 10**scale``, with a number of 64 bits; ``large`` ones it keeps in another form,
+    which it does not convert to an integer.
     """
 
     nanos: int
     canonical: str = dataclasses.field(compare=False)
+    style: str = dataclasses.field(default="decimal", compare=False)
+    number: int = dataclasses.field(default=0, compare=False)
+    scale: int = dataclasses.field(default=0, compare=False)
+    large: bool = dataclasses.field(default=False, compare=False)
 
     @classmethod
     def parse(cls, value: str | int) -> Quantity:
@@ -74,8 +93,78 @@ class Quantity:
         units = -(-abs(self.nanos) // NANO)
         return units if self.nanos >= 0 else -units
 
+    def as_int64(self) -> int | None:
+        """The amount as the server converts it to an integer, None where it does not."""
+        if self.large or self.scale < 0:
+            return None
+        return _shifted_int64(self.number, self.scale)
+
+    def as_float(self) -> float:
+        """The amount as the server approximates it."""
+        if self.scale == 0:
+            return float(self.number)
+        return float(self.number) * _power_of_ten(self.scale)
+
+    def plus(self, other: Quantity) -> Quantity:
+        """The sum, in the style of this quantity unless that is zero."""
+        style = self.style if self.nanos else other.style
+        nanos = self.nanos + other.nanos
+        if not self.large and not other.large:
+            kept = _sum_int64((self.number, self.scale), (other.number, other.scale))
+            if kept is not None:
+                return Quantity(nanos, _canonical(nanos, style), style, *kept)
+        scale = min(self.scale, other.scale)
+        factor: int = 10 ** (NANO_SCALE + scale)
+        return Quantity(
+            nanos, _canonical(nanos, style), style, nanos // factor, scale, large=True
+        )
+
+    def minus(self, other: Quantity) -> Quantity:
+        """The difference, in the style of this quantity unless that is zero."""
+        negated = dataclasses.replace(other, nanos=-other.nanos, number=-other.number)
+        return self.plus(negated)
+
+    @classmethod
+    def of_int(cls, value: int) -> Quantity:
+        """A whole number, as the server makes it of an integer."""
+        nanos = value * NANO
+        return cls(nanos, _canonical(nanos, "exponent"), "exponent", value)
+
     def __str__(self) -> str:
         return self.canonical
+
+
+def _power_of_ten(exponent: int) -> float:
+    """A power of ten as the server gets it: from two tables, so with an error of its own."""
+    if exponent > _FLOAT_EXPONENT_MAX:
+        return math.inf
+    whole, rest = divmod(abs(exponent), 32)
+    if exponent >= 0:
+        return float(f"1e{whole * 32}") * float(f"1e{rest}")
+    return float(f"1e-{whole * 32}") / float(f"1e{rest}")
+
+
+def _shifted_int64(number: int, scale: int) -> int | None:
+    if number == 0:
+        return 0
+    if scale > _SHIFT_MAX:
+        return None
+    value: int = number * 10**scale
+    return value if -_INT64_MAX <= value <= _INT64_MAX else None
+
+
+def _sum_int64(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:
+    """Number and scale of a sum, None where it leaves 64 bits."""
+    if other[0] == 0:
+        return one
+    if one[0] == 0:
+        return other
+    scale = min(one[1], other[1])
+    first = _shifted_int64(one[0], one[1] - scale)
+    second = _shifted_int64(other[0], other[1] - scale)
+    if first is None or second is None or abs(first + second) > _INT64_MAX:
+        return None
+    return first + second, scale
 
 
 def canonical(value: str | int) -> str:
@@ -96,19 +185,29 @@ def _parse(text: str) -> Quantity:
         raise QuantityError(f"not a quantity: {text[:80]!r}, want for example 500m, 2 or 1.5Gi")
     suffix = match["suffix"]
     digits, fraction = match["whole"] or "0", match["fraction"] or ""
+    number, scale, large = int(digits + fraction), -len(fraction), True
     if suffix in _BINARY:
-        amount = _binary_amount(digits, fraction, _BINARY[suffix])
-        style = "binary"
+        amount, style = _binary_amount(digits, fraction, _BINARY[suffix]), "binary"
+        if 0 < amount < NANO:
+            style = "decimal"
+        kept = _keeps_binary(digits, fraction, _BINARY[suffix])
+        short = len(digits) + _BINARY[suffix] * 3 // 10 <= _BINARY_DIGITS
+        number <<= _BINARY[suffix]
+        large = not short or bool(fraction) or number > _INT64_MAX
     else:
         power, style = _decimal_power(suffix, text)
-        amount = _scaled(int(digits + fraction), power - len(fraction) + 9)
-    if match["sign"] == "-":
-        amount = -amount
-    if style == "binary":
-        kept = _keeps_binary(digits, fraction, _BINARY[suffix])
-    else:
+        scale += power
+        amount = _scaled(number, scale + NANO_SCALE)
         kept = _keeps_decimal(digits, fraction, power)
-    return Quantity(amount, text if kept else _canonical(amount, style))
+        large = len(digits + fraction) > _EXACT_DIGITS or scale < -NANO_SCALE
+    if large and number:
+        capped = style == "binary" and amount == _INT64_MAX * NANO
+        number, scale = (_INT64_MAX, 0) if capped else (amount, -NANO_SCALE)
+    if match["sign"] == "-":
+        amount, number = -amount, -number
+    return Quantity(
+        amount, text if kept else _canonical(amount, style), style, number, scale, large
+    )
 
 
 def _decimal_power(suffix: str, text: str) -> tuple[int, str]:
@@ -117,9 +216,14 @@ def _decimal_power(suffix: str, text: str) -> tuple[int, str]:
     if suffix == "E":
         return 18, "decimal"
     match = _EXPONENT.fullmatch(suffix)
-    if match is None or abs(int(match[1])) > _EXPONENT_MAX:
+    exponent = int(match[1]) if match else 0
+    if match is None or not -_INT64_MAX <= exponent <= _INT64_MAX:
         raise QuantityError(f"unknown suffix {suffix!r} in quantity {text[:80]!r}")
-    return int(match[1]), "exponent"
+    # The server keeps the lowest 32 bits only.
+    exponent = (exponent + _INT32) % (2 * _INT32) - _INT32
+    if abs(exponent) > _EXPONENT_MAX:
+        raise QuantityError(f"exponent out of bounds in quantity {text[:80]!r}")
+    return exponent, "exponent"
 
 
 def _scaled(number: int, power: int) -> int:

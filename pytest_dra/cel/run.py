@@ -1,0 +1,96 @@
+"""State of one evaluation: cost so far, observed values, and scopes of variables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from pytest_dra.cel.errors import CostExceeded
+
+
+class State:
+    """Cost and the stack of observed values.
+
+    The reference finds the arguments of a call on this stack, and what it does not find it does
+    not charge; so the stack is part of the cost.
+    """
+
+    __slots__ = ("cost", "ids", "limit", "places", "values")
+
+    def __init__(self, limit: int) -> None:
+        self.cost = 0
+        self.limit = limit
+        self.ids: list[int] = []
+        self.values: list[object] = []
+        # Where each node is on the stack, so that nothing has to be searched.
+        self.places: defaultdict[int, list[int]] = defaultdict(list)
+
+    def push(self, node: int, value: object) -> None:
+        """Note the value of a node."""
+        ids = self.ids
+        self.places[node].append(len(ids))
+        ids.append(node)
+        self.values.append(value)
+
+    def drop(self, node: int) -> None:
+        """Forget the last value of a node and all that came after it."""
+        places = self.places[node]
+        if places:
+            self.cut(places[-1])
+
+    def cut(self, length: int) -> None:
+        """Forget all values from ``length`` on."""
+        ids, values, places = self.ids, self.values, self.places
+        while len(ids) > length:
+            places[ids.pop()].pop()
+            values.pop()
+
+    def take(self, nodes: tuple[int, ...]) -> list[object] | None:
+        """Values of the arguments ``nodes``, which are forgotten; None if one is missing."""
+        found: list[object] = []
+        for node in reversed(nodes):
+            places = self.places[node]
+            if not places:
+                return None
+            index = places[-1]
+            found.append(self.values[index])
+            self.cut(index)
+        found.reverse()
+        return found
+
+
+def observe(state: State, node: int, value: object, cost: int) -> None:
+    """Note the value of a node and charge for it."""
+    ids = state.ids
+    state.places[node].append(len(ids))
+    ids.append(node)
+    state.values.append(value)
+    if cost:
+        state.cost += cost
+        if state.cost > state.limit:
+            raise CostExceeded
+
+
+class Scope:
+    """The outermost scope, with the input."""
+
+    __slots__ = ("device", "state")
+
+    def __init__(self, state: State, device: object) -> None:
+        self.state = state
+        self.device = device
+
+
+class Frame(Scope):
+    """A scope of a comprehension: its accumulator and one or two variables."""
+
+    __slots__ = ("accu", "first", "fold", "parent", "ready", "second")
+
+    def __init__(self, parent: Scope, fold: Any) -> None:
+        super().__init__(parent.state, parent.device)
+        self.parent = parent
+        self.fold = fold
+        self.ready = False
+        self.accu: object = None
+        self.first: object = None
+        self.second: object = None

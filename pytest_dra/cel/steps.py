@@ -1,0 +1,377 @@
+"""The steps of a compiled expression. Each gives a value, errors included, and charges for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from typing import Protocol
+
+from pytest_dra.cel import messages
+from pytest_dra.cel.attributes import Attribute
+from pytest_dra.cel.attributes import Choice
+from pytest_dra.cel.errors import CelError
+from pytest_dra.cel.errors import CostExceeded
+from pytest_dra.cel.errors import InternalFailure
+from pytest_dra.cel.run import Frame
+from pytest_dra.cel.run import Scope
+from pytest_dra.cel.run import observe
+from pytest_dra.cel.runcost import Cost
+from pytest_dra.cel.sizes import LIST_COST
+from pytest_dra.cel.sizes import MAP_COST
+from pytest_dra.cel.sizes import MESSAGE_COST
+from pytest_dra.cel.values import CelMap
+from pytest_dra.cel.values import MutableList
+from pytest_dra.cel.values import Optional
+from pytest_dra.cel.values import key_of
+
+
+class Step(Protocol):
+    """One step."""
+
+    @property
+    def id(self) -> int:
+        """The node under which its value is noted."""
+
+    def run(self, scope: Scope) -> object:
+        """The value in a scope."""
+
+
+class ConstStep:
+    """A value known beforehand."""
+
+    __slots__ = ("id", "value")
+
+    def __init__(self, node: int, value: object) -> None:
+        self.id = node
+        self.value = value
+
+    def run(self, scope: Scope) -> object:
+        scope.state.push(self.id, self.value)
+        return self.value
+
+
+class AttributeStep:
+    """A variable with its chain of fields; with ``test`` the presence of its end."""
+
+    __slots__ = ("attribute", "cost", "test")
+
+    def __init__(self, attribute: Attribute, *, test: bool = False) -> None:
+        self.attribute = attribute
+        self.test = test
+        self.cost = (0 if isinstance(attribute, Choice) else 1) - (1 if test else 0)
+
+    @property
+    def id(self) -> int:
+        return self.attribute.id
+
+    def run(self, scope: Scope) -> object:
+        attribute = self.attribute
+        value = attribute.resolve(scope)
+        if self.test and isinstance(value, Optional):
+            value = value.has_value
+        state = scope.state
+        if isinstance(attribute, Choice):
+            state.drop(attribute.no.id)
+            state.drop(attribute.yes.id)
+            state.drop(attribute.condition.id)
+        else:
+            state.drop(attribute.id)
+        observe(state, attribute.id, value, self.cost)
+        return value
+
+
+class LogicStep:
+    """``&&`` (``stop`` False) or ``||`` (``stop`` True): errors count only if nothing decides."""
+
+    __slots__ = ("id", "stop", "terms")
+
+    def __init__(self, node: int, terms: list[Step], *, stop: bool) -> None:
+        self.id = node
+        self.terms = terms
+        self.stop = stop
+
+    def run(self, scope: Scope) -> object:
+        result = self._decide(scope)
+        state = scope.state
+        for term in self.terms:
+            state.drop(term.id)
+        observe(state, self.id, result, 0)
+        return result
+
+    def _decide(self, scope: Scope) -> object:
+        error: CelError | None = None
+        for term in self.terms:
+            value = term.run(scope)
+            if value is self.stop:
+                return value
+            if value.__class__ is not bool and error is None:
+                if isinstance(value, CelError):
+                    error = value
+                else:
+                    error = CelError("no-such-overload", "no such overload", self.id)
+        return error if error is not None else not self.stop
+
+
+class CallStep:
+    """A function with strict arguments.
+
+    ``eager`` ones evaluate all arguments even after an error, others stop at the first.
+    """
+
+    __slots__ = ("args", "cost", "eager", "function", "id", "nodes", "strict")
+
+    def __init__(
+        self, node: int, args: list[Step], function: Callable[..., Any], cost: Cost, *,
+        eager: bool, strict: bool = True,
+    ) -> None:  # fmt: skip
+        self.id = node
+        self.args = args
+        self.nodes: tuple[int, ...] | None = None
+        self.function = function
+        self.cost = cost
+        self.eager = eager
+        self.strict = strict
+
+    def run(self, scope: Scope) -> object:
+        result = self._call(scope)
+        state = scope.state
+        nodes = self.nodes
+        if nodes is None:
+            # Chains get their last id when the plan is complete.
+            nodes = self.nodes = tuple(arg.id for arg in self.args)
+        taken = state.take(nodes)
+        cost = 0 if taken is None else self.cost(taken, result)
+        observe(state, self.id, result, cost)
+        return result
+
+    def _call(self, scope: Scope) -> object:
+        values = []
+        error: CelError | None = None
+        for arg in self.args:
+            value = arg.run(scope)
+            if self.strict and isinstance(value, CelError):
+                if not self.eager:
+                    return value
+                error = error or value
+            values.append(value)
+        if error is not None:
+            return error
+        try:
+            result: object = self.function(*values)
+        except (CostExceeded, InternalFailure):
+            raise
+        except (TypeError, AttributeError, ValueError, OverflowError) as failure:
+            raise InternalFailure(str(failure)) from failure
+        if isinstance(result, CelError) and not result.node:
+            result = CelError(result.kind, result.message, self.id)
+        return result
+
+
+class MembershipStep:
+    """``in`` with a list of constants: no charge beyond the element."""
+
+    __slots__ = ("arg", "id", "keys")
+
+    def __init__(self, node: int, arg: Step, keys: frozenset[object]) -> None:
+        self.id = node
+        self.arg = arg
+        self.keys = keys
+
+    def run(self, scope: Scope) -> object:
+        value = self.arg.run(scope)
+        result: object = value
+        if not isinstance(value, CelError):
+            try:
+                key = value if value.__class__ is str else key_of(value)
+            except TypeError as failure:
+                raise InternalFailure(str(failure)) from failure
+            result = key in self.keys
+        observe(scope.state, self.id, result, 0)
+        return result
+
+
+class OrStep:
+    """``or`` and ``orValue`` of optionals: the argument is evaluated only if needed."""
+
+    __slots__ = ("alternative", "id", "target", "unwraps")
+
+    def __init__(self, node: int, target: Step, alternative: Step, *, unwraps: bool) -> None:
+        self.id = node
+        self.target = target
+        self.alternative = alternative
+        self.unwraps = unwraps
+
+    def run(self, scope: Scope) -> object:
+        value = self.target.run(scope)
+        if isinstance(value, Optional):
+            if not value.has_value:
+                value = self.alternative.run(scope)
+            elif self.unwraps:
+                value = value.value
+        elif not isinstance(value, CelError):
+            value = CelError("no-such-overload", "no such overload", self.id)
+        observe(scope.state, self.id, value, 0)
+        return value
+
+
+class ListStep:
+    """A list literal with computed elements."""
+
+    __slots__ = ("elements", "id", "optionals")
+
+    def __init__(self, node: int, elements: list[Step], optionals: frozenset[int]) -> None:
+        self.id = node
+        self.elements = elements
+        self.optionals = optionals
+
+    def run(self, scope: Scope) -> object:
+        result = self._build(scope)
+        scope.state.take(tuple(element.id for element in self.elements))
+        observe(scope.state, self.id, result, LIST_COST)
+        return result
+
+    def _build(self, scope: Scope) -> object:
+        made: list[object] = []
+        for index, element in enumerate(self.elements):
+            value = element.run(scope)
+            if isinstance(value, CelError):
+                return value
+            if index in self.optionals:
+                if not isinstance(value, Optional):
+                    return CelError("other", "an optional element takes an optional", self.id)
+                if not value.has_value:
+                    continue
+                value = value.value
+            made.append(value)
+        return made
+
+
+class MapStep:
+    """A map literal with computed entries."""
+
+    __slots__ = ("entries", "id")
+
+    def __init__(self, node: int, entries: list[tuple[Step, Step, bool]]) -> None:
+        self.id = node
+        self.entries = entries
+
+    def run(self, scope: Scope) -> object:
+        result = self._build(scope)
+        parts = [part.id for key, value, _ in self.entries for part in (key, value)]
+        scope.state.take(tuple(parts))
+        observe(scope.state, self.id, result, MAP_COST)
+        return result
+
+    def _build(self, scope: Scope) -> object:
+        made = CelMap()
+        for key_step, value_step, optional in self.entries:
+            key = key_step.run(scope)
+            if isinstance(key, CelError):
+                return key
+            value = value_step.run(scope)
+            if isinstance(value, CelError):
+                return value
+            if optional:
+                if not isinstance(value, Optional):
+                    return CelError("other", "an optional entry takes an optional", self.id)
+                if not value.has_value:
+                    made.entries.pop(key_of(key), None)
+                    continue
+                value = value.value
+            try:
+                made.put(key, value)
+            except TypeError as failure:
+                raise InternalFailure(str(failure)) from failure
+        return made
+
+
+class MessageStep:
+    """A message literal."""
+
+    __slots__ = ("fields", "id", "name")
+
+    def __init__(self, node: int, name: str, fields: list[tuple[str, Step, bool]]) -> None:
+        self.id = node
+        self.name = name
+        self.fields = fields
+
+    def run(self, scope: Scope) -> object:
+        result = self._build(scope)
+        scope.state.take(tuple(step.id for _, step, _ in self.fields))
+        observe(scope.state, self.id, result, MESSAGE_COST)
+        return result
+
+    def _build(self, scope: Scope) -> object:
+        made: dict[str, object] = {}
+        for name, step, optional in self.fields:
+            value = step.run(scope)
+            if isinstance(value, CelError):
+                return value
+            if optional:
+                if not isinstance(value, Optional):
+                    return CelError("other", "an optional field takes an optional", self.id)
+                if not value.has_value:
+                    made.pop(name, None)
+                    continue
+                value = value.value
+            made[name] = value
+        return messages.build(self.name, made)
+
+
+class FoldStep:
+    """A comprehension."""
+
+    __slots__ = ("condition", "id", "init", "over", "pairs", "result", "step")
+
+    def __init__(self, node: int, *, pairs: bool) -> None:
+        self.id = node
+        self.pairs = pairs
+        self.over: Step
+        self.init: Step
+        self.condition: Step
+        self.step: Step
+        self.result: Step
+
+    def run(self, scope: Scope) -> object:
+        value = self._fold(scope)
+        scope.state.drop(self.over.id)
+        observe(scope.state, self.id, value, 0)
+        return value
+
+    def _fold(self, scope: Scope) -> object:
+        frame = Frame(scope, self)
+        over = self.over.run(scope)
+        if isinstance(over, CelError):
+            return over
+        if not isinstance(over, (list, CelMap)):
+            return CelError("not-iterable", "want a list or map to iterate", self.id)
+        condition, step = self.condition.run, self.step.run
+        for first, second in self._entries(over):
+            frame.first, frame.second = first, second
+            if condition(frame) is False:
+                break
+            frame.accu = step(frame)
+            frame.ready = True
+        value = self.result.run(frame)
+        return list(value) if value.__class__ is MutableList else value
+
+    def _entries(self, over: list[object] | CelMap) -> Iterator[tuple[object, object]]:
+        if isinstance(over, CelMap):
+            return iter(list(over.items()))
+        if self.pairs:
+            return enumerate(list(over))
+        return ((item, None) for item in list(over))
+
+
+def accumulator(frame: Frame) -> object:
+    """The accumulator, which is set up when it is first asked for."""
+    if not frame.ready:
+        frame.ready = True
+        value = frame.fold.init.run(frame.parent)
+        if isinstance(value, list) and not value:
+            value = MutableList()
+        elif isinstance(value, CelMap) and not value:
+            value = CelMap()
+        frame.accu = value
+    return frame.accu
