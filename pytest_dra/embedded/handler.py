@@ -161,7 +161,9 @@ class Handler:
                 return self._unserved()
             return replies.as_json(self_review(user), code=201)
         if route.group == "authorization.k8s.io":
-            return review(self._authorize, user, route, await replies.read_body(request), request)
+            body = await replies.read_body(request)
+            minor = self._operations.version.minor
+            return review(self._authorize, user, route, body, request, minor=minor)
         route = record.route = routing.find(route, self._operations.kinds)
         verb = record.verb = routing.verb(route, request.method, watch=watching)
         media = negotiation.accept(request.headers.get("Accept", ""))

@@ -33,7 +33,7 @@ def self_review(user: User) -> Json:
     if user.uid:
         about["uid"] = user.uid
     if user.extra:
-        about["extra"] = {name: list(values) for name, values in user.extra.items()}
+        about["extra"] = {name: list(user.extra[name]) for name in sorted(user.extra)}
     return {
         "kind": "SelfSubjectReview",
         "apiVersion": VERSION,

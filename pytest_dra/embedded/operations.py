@@ -107,7 +107,7 @@ class Operations:
         self._tokens = tokens
         self._allows = allows
         self._store = store
-        self._version = version
+        self.version = version
         self._verbs = {
             "get": self._get,
             "list": self._list,
@@ -121,7 +121,7 @@ class Operations:
 
     def become(self, version: KubernetesVersion, kinds: Kinds) -> None:
         """Behave like this version from now on."""
-        self._version = version
+        self.version = version
         self.kinds = kinds
 
     def peek(self, route: Route, media: str, body: bytes) -> Json | None:
@@ -152,7 +152,7 @@ class Operations:
         # a namespace is governed by its own labels
         place = route.name if route.plural == "namespaces" else namespace
         context = Context(
-            version=self._version,
+            version=self.version,
             store=self._store,
             namespace=place,
             verb=call.verb,
@@ -284,7 +284,7 @@ class Operations:
         call.sent = received.sent
         if received.sent.get("kind", "") not in ("", "DeleteOptions"):
             why = f"the body is no DeleteOptions but {received.sent['kind']!r:.80}"
-            if self._version.minor < byhand.DECLARED_SINCE:
+            if self.version.minor < byhand.DECLARED_SINCE:
                 raise errors.internal(why)
             raise bad_request(why)
         body = negotiation.to_typed(received.sent, "meta.DeleteOptions", typed.Notes())

@@ -14,6 +14,25 @@ VALUES_MAX: Final = 10
 _INT64_MAX: Final = 2**63 - 1
 
 
+FRACTIONAL: Final = "DRAFractionalCapacityRange"
+"""Gate: ranges count in thousandths, and refuse what is finer."""
+
+_FINER: Final = ("u", "n")
+"""Suffixes of canonical quantities that are no whole thousandths."""
+
+
+def fractions(policy: Json, path: str, report: Report) -> None:
+    """What a range may hold if it counts in thousandths."""
+    limits = policy.get("validRange")
+    if limits is None:
+        return
+    amounts = {"default": policy.get("default"), **limits}
+    for name in ("default", "min", "max", "step"):
+        text = amounts.get(name)
+        if text is not None and text.endswith(_FINER):
+            report.invalid(f"{path}.validRange.{name}", text, "must be whole thousandths")
+
+
 def validate(capacity: Json, path: str, report: Report, *, shared: bool) -> None:
     """The policy of one capacity.
 

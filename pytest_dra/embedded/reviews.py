@@ -6,6 +6,7 @@ from typing import Final
 
 from aiohttp import web
 
+from pytest_dra.embedded import byhand
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import typed
@@ -25,9 +26,15 @@ _KINDS: Final = {
 
 
 def review(
-    authorize: Authorizer, user: User, route: Route, body: bytes, request: web.BaseRequest
+    authorize: Authorizer,
+    user: User,
+    route: Route,
+    body: bytes,
+    request: web.BaseRequest,
+    *,
+    minor: int,
 ) -> Reply:
-    """Answer an access review.
+    """Answer an access review, in the words of Kubernetes 1.``minor``.
 
     Raises:
         ApiError: 400, 404, 405 or 422.
@@ -46,7 +53,9 @@ def review(
     about, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (about is None) == (path is None):
         report = Report()
-        report.invalid("spec", about, "exactly one of both attributes must be specified")
+        by_hand = minor < byhand.DECLARED_SINCE
+        field = "spec.resourceAttributes" if by_hand else "spec"
+        report.invalid(field, about, "exactly one of both attributes must be specified")
         raise errors.invalid("authorization.k8s.io", "", "", report.causes)
     asking = user
     if kind == "SubjectAccessReview":

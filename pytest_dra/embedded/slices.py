@@ -174,6 +174,7 @@ class _Devices:
         self._limits = ctx.version.limits
         self._minor = ctx.version.minor
         self._by_hand = self._minor < byhand.DECLARED_SINCE
+        self._fractional = ctx.version.enabled(requestpolicy.FRACTIONAL)
         self._report = report
 
     def validate(self) -> None:
@@ -266,6 +267,8 @@ class _Devices:
             if value.get("requestPolicy") is not None:
                 where = f"{path}.capacity[{name}].requestPolicy"
                 requestpolicy.validate(value, where, self._report, shared=shared)
+                if self._fractional:
+                    requestpolicy.fractions(value["requestPolicy"], where, self._report)
 
     def _taints(self, device: Json, taints: list[Json], path: str) -> None:
         if len(taints) > self._limits.taints:

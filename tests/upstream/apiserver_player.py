@@ -81,6 +81,9 @@ class _Watch(threading.Thread):
         poll(enough, Deadline.after(timeout_s))
         if "count" in until:
             poll(lambda: None, Deadline.after(until.get("linger", _LINGER_S)))
+        if until.get("error"):
+            # an error is the last event; that the stream ends is seen a moment later
+            poll(lambda: self.closed, Deadline.after(_LINGER_S))
         found = self._fresh(until)
         self._seen = len(self.events)
         return found
