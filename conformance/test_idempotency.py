@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from pytest_dra.bench import Bench
+from pytest_dra.bench import Claim
+from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.cases import case
 from pytest_dra.checks import cdi_specs
 from pytest_dra.checks import prepare
 from pytest_dra.checks import state
 from pytest_dra.spec import Level
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+from pytest_dra.wire.answers import NodeReply
 
 CYCLES = 3
 UNPREPARES = 5
+
+ROUNDS = 20
+BOTH = 2
+HOLD_S = 0.2
+"""The API server answers once both calls have asked it, or after this time."""
+
+SERIALISED = 3
+BRIEF_HOLD_S = 0.02
+"""After so many rounds in which one call waited for the other (V15) the hold is in vain."""
 
 
 @case("IDEM-001", Level.MUST)
@@ -80,3 +96,75 @@ def test_idem_007_new_allocation(dra_bench: Bench) -> None:
     what = "a claim with a new allocation after release"
     prepare.must_succeed(reply, claim.uid, what=f"Prepare of {what}")
     prepare.only_these_devices(reply, claim.uid, allocated=claim.pairs(dra_bench.driver), what=what)
+
+
+@case("IDEM-003", Level.MUST)
+def test_idem_003_simultaneous(dra_bench: Bench) -> None:
+    """simultaneous Prepares of one claim agree"""
+    device = dra_bench.devices(1)[0]
+    expected = dra_bench.plain_cycle().residue
+    serialised = 0
+    for number in range(1, ROUNDS + 1):
+        what = f"two simultaneous Prepares of one claim, round {number}"
+        before = dra_bench.instance.tree()
+        claim = dra_bench.claim([device])
+        hold_s = HOLD_S if serialised < SERIALISED else BRIEF_HOLD_S
+        replies, both_asked = _two_at_once(dra_bench, claim, hold_s=hold_s)
+        serialised += not both_asked
+        good = prepare.simultaneous_must_agree(replies, claim.uid, what=what)
+        again = dra_bench.prepare(claim)
+        prepare.must_be_the_same(good, again, claim.uid, what=f"Prepare after {what}")
+        dra_bench.ids_must_resolve(again, claim, what=what)
+        reply = dra_bench.unprepare(claim)
+        prepare.must_succeed(reply, claim.uid, what=f"Unprepare after {what}")
+        left = dra_bench.residue_of(claim, before)
+        state.nothing_may_be_left(left, expected=expected, what=f"a claim after {what}")
+        dra_bench.claims.delete(claim)
+
+
+def _two_at_once(bench: Bench, claim: Claim, *, hold_s: float) -> tuple[list[NodeReply], bool]:
+    """Two answers, and whether both calls were under way when the API server answered."""
+    with ThreadPoolExecutor(BOTH) as pool:
+        with held_reads(bench) as held:
+            calls = [pool.submit(bench.prepare, claim) for _ in range(BOTH)]
+            both = poll(lambda: held.requests >= BOTH, Deadline.after(hold_s))
+        return [call.result() for call in calls], bool(both)
+
+
+@case("IDEM-006", Level.MUST)
+def test_idem_006_mixed_batch(dra_bench: Bench) -> None:
+    """a batch may mix prepared and new claims"""
+    expected = dra_bench.plain_cycle().residue
+    before = dra_bench.instance.tree()
+    old, new = (dra_bench.claim([device]) for device in dra_bench.devices(2))
+    first = dra_bench.prepare(old)
+    prepare.must_succeed(first, old.uid, what="Prepare of A")
+    both = dra_bench.prepare(old, new)
+    what = "Prepare of A, which is prepared, and B, which is new"
+    prepare.must_be_the_same(first, both, old.uid, what=f"A in {what}")
+    prepare.must_succeed(both, new.uid, what=f"B in {what}")
+    dra_bench.ids_must_resolve(both, new, what=f"B in {what}")
+    reply = dra_bench.unprepare(old, new)
+    for name, claim in (("A", old), ("B", new)):
+        prepare.must_succeed(reply, claim.uid, what=f"{name} in Unprepare of A and B")
+        left = dra_bench.residue_of(claim, before)
+        state.nothing_may_be_left(left, expected=expected, what=f"{name}, with the other one")
+
+
+@case("IDEM-008", Level.SHOULD)
+def test_idem_008_changed_allocation(dra_bench: Bench) -> None:
+    """a changed allocation without release is refused"""
+    first, second = dra_bench.devices(2)
+    claim = dra_bench.claim([first])
+    prepare.must_succeed(dra_bench.prepare(claim), claim.uid, what="Prepare")
+    claim = dra_bench.allocate(dra_bench.claims.deallocate(claim), dra_bench.results([second]))
+    reply = dra_bench.prepare(claim)
+    what = "a prepared claim whose allocation was changed without a release"
+    prepare.must_not_serve_the_old(
+        reply, claim.uid, new=claim.pairs(dra_bench.driver), what=f"Prepare of {what}"
+    )
+    if not reply.error_for(claim.uid) and reply.devices_of(claim.uid):
+        successor = dra_bench.claim([first])
+        reply = dra_bench.prepare(successor)
+        text = f"Prepare on the former device of {what}, which was served with the new one"
+        prepare.must_succeed(reply, successor.uid, what=text)

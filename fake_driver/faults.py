@@ -39,6 +39,7 @@ _MODULES: Final = (
     "faults_release",
     "faults_request",
     "faults_failure",
+    "faults_order",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

@@ -275,3 +275,22 @@ def must_be_the_same(first: NodeReply, again: NodeReply, uid: str, *, what: str)
             want=f"the first answer again: {list(before)}",
             proof=(first.serial, again.serial),
         )
+
+
+def simultaneous_must_agree(replies: Sequence[NodeReply], uid: str, *, what: str) -> NodeReply:
+    """One of some simultaneous Prepares has succeeded, and all that did say the same.
+
+    Returns the first of these.
+    """
+    proof = tuple(reply.serial for reply in replies)
+    good = [reply for reply in replies if not reply.error_for(uid)]
+    if not good:
+        errors = "; ".join(reply.error_for(uid) for reply in replies)
+        raise Violation(what, got=errors, want="at least one OK", proof=proof)
+    answers = [canonical(reply.devices_of(uid)) for reply in good]
+    for answer in answers:
+        if answer != answers[0]:
+            raise Violation(
+                what, got=list(answer), want=f"the other's answer: {list(answers[0])}", proof=proof
+            )
+    return good[0]

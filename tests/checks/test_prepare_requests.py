@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_dra.checks import prepare
+from pytest_dra.wire.answers import NodeReply
 from tests.checks.answers import SERIAL
 from tests.checks.answers import UID
 from tests.checks.answers import answered
@@ -25,6 +26,10 @@ WORDS = ("pod", "group")
 
 EMPTY = entries({})
 LATE = dataclasses.replace(EMPTY, duration_s=1.5)
+
+
+def _agree(*replies: NodeReply) -> None:
+    prepare.simultaneous_must_agree(replies, UID, what=WHAT)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +82,14 @@ LATE = dataclasses.replace(EMPTY, duration_s=1.5)
         pytest.param(
             lambda: prepare.must_not_serve_the_old(answered(), UID, new=NEW, what=WHAT),
             id="a driver that returns no devices serves none of the old",
+        ),
+        pytest.param(
+            lambda: _agree(refused("busy"), answered(device(ids=("i",)))),
+            id="one of two simultaneous calls is enough",
+        ),
+        pytest.param(
+            lambda: _agree(answered(device(ids=("i", "j"))), answered(device(ids=("j", "i")))),
+            id="two simultaneous calls agree in any order",
         ),
     ],
 )
@@ -153,6 +166,21 @@ def test_what_is_right_is_let_pass(judgement: Judgement) -> None:
                 PROOF,
             ),
             id="the old device",
+        ),
+        pytest.param(
+            lambda: _agree(refused("busy"), broken()),
+            Said(WHAT, "busy; INTERNAL: boom", "at least one OK", (SERIAL, SERIAL)),
+            id="no simultaneous call succeeds",
+        ),
+        pytest.param(
+            lambda: _agree(answered(device(ids=("i",))), answered(device(ids=("j",)))),
+            Said(
+                WHAT,
+                [("node-a", "gpu-0", ("req-0",), ("j",))],
+                "the other's answer: [('node-a', 'gpu-0', ('req-0',), ('i',))]",
+                (SERIAL, SERIAL),
+            ),
+            id="simultaneous calls differ",
         ),
     ],
 )

@@ -1,0 +1,22 @@
+"""IDEM: histories of two claims."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from pytest_dra.bench import Bench
+from pytest_dra.bench.player import Player
+from pytest_dra.cases import case
+from pytest_dra.checks import histories
+from pytest_dra.spec import Level
+
+
+@case("IDEM-009", Level.MUST)
+def test_idem_009_histories(dra_bench: Bench) -> None:
+    """any sequence of legal calls ends in the right state"""
+    first, second = dra_bench.devices(2)
+    player = Player(dra_bench, (first, second))
+    for history in chain(histories.FIXED, histories.further()):
+        violation = player.play(history)
+        if violation is not None:
+            raise histories.shrunk(history, violation, player.play_anew)[1]

@@ -1,0 +1,135 @@
+"""Plays histories of two claims (see ``checks.histories``) on the driver under test."""
+
+from __future__ import annotations
+
+from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.claims import Claim
+from pytest_dra.bench.cycle import residue_of
+from pytest_dra.bench.cycle import unresolved
+from pytest_dra.bench.devices import Device
+from pytest_dra.bench.obstacles import unwritable_cdi
+from pytest_dra.bench.residue import Tree
+from pytest_dra.checks import cdi_specs
+from pytest_dra.checks import histories
+from pytest_dra.checks import prepare
+from pytest_dra.checks.histories import Model
+from pytest_dra.spec import Violation
+from pytest_dra.waiting import pause
+from pytest_dra.wire.answers import NodeReply
+
+RETRIES = 2
+RETRY_PAUSE_S = 2.0
+"""A kubelet calls again after a failure; what works at the third time works."""
+
+
+class Player:
+    """Plays a history at a time, with new claims on the same two devices."""
+
+    def __init__(self, bench: Bench, devices: tuple[Device, Device]) -> None:
+        self._bench = bench
+        self._devices = devices
+        self._cycle = bench.plain_cycle()
+
+    def play(self, history: str) -> Violation | None:
+        """How a history fails, None if all is as it should be; its claims are released."""
+        claims = {
+            name: self._bench.claim([device])
+            for name, device in zip(histories.NAMES, self._devices, strict=True)
+        }
+        played = _Played(self._bench, claims)
+        try:
+            for number, step in enumerate(history, start=1):
+                played.step(step, what=f"step {number} of {histories.in_words(history)}")
+            for name in histories.NAMES:
+                played.step(name.lower(), what=f"the end of {histories.in_words(history)}")
+        except Violation as violation:
+            return violation
+        for claim in claims.values():
+            self._bench.claims.delete(claim)
+        return None
+
+    def play_anew(self, history: str) -> Violation | None:
+        """The same with a new driver process on empty directories."""
+        with self._bench.timeline.disturbance("new driver process"):
+            self._bench.instance.renew()
+        self._bench.forget()
+        self._bench.wait_published()
+        self._bench.instance.plugin()
+        return self.play(history)
+
+
+class _Played:
+    def __init__(self, bench: Bench, claims: dict[str, Claim]) -> None:
+        self._bench = bench
+        self._claims = claims
+        self._model = Model()
+        self._answers: dict[str, NodeReply] = {}
+        self._nothing = Tree({})
+
+    def step(self, step: str, *, what: str) -> None:
+        """Make a step and look at the state after it."""
+        refused = False
+        if step == histories.RESTART:
+            self._restart()
+        elif step in histories.FAILING:
+            refused = self._fail(histories.FAILING[step])
+        elif step.islower():
+            self._unprepare(step.upper(), what=what)
+        else:
+            self._prepare(step, what=what)
+        self._model = self._model.after(step, refused=refused)
+        self._look(what=what)
+
+    def _prepare(self, name: str, *, what: str) -> None:
+        claim = self._claims[name]
+        reply = self._bench.prepare(claim)
+        for _ in range(RETRIES):
+            if not reply.error_for(claim.uid) or self._bench.instance.over:
+                break
+            pause(RETRY_PAUSE_S)
+            reply = self._bench.prepare(claim)
+        prepare.must_succeed(reply, claim.uid, what=what)
+        allocated = claim.pairs(self._bench.driver)
+        prepare.only_these_devices(reply, claim.uid, allocated=allocated, what=what)
+        if name in self._model.prepared:
+            prepare.must_be_the_same(self._answers[name], reply, claim.uid, what=what)
+        self._answers[name] = reply
+
+    def _unprepare(self, name: str, *, what: str) -> None:
+        claim = self._claims[name]
+        prepare.must_succeed(self._bench.unprepare(claim), claim.uid, what=what)
+
+    def _fail(self, name: str) -> bool:
+        """True if Prepare was refused; a driver may do without the CDI directory (V21)."""
+        claim = self._claims[name]
+        with unwritable_cdi(self._bench):
+            reply = self._bench.prepare(claim)
+        if reply.error_for(claim.uid):
+            return True
+        if name not in self._model.prepared:
+            self._answers[name] = reply
+        return False
+
+    def _restart(self) -> None:
+        instance = self._bench.instance
+        with self._bench.timeline.disturbance("restarted driver"):
+            instance.end()
+            instance.start_again()
+            self._bench.forget()
+            instance.plugin()
+
+    def _look(self, *, what: str) -> None:
+        instance, cycle = self._bench.instance, self._bench.plain_cycle()
+        registry, tree = instance.cdi(), instance.tree()
+        missing = {
+            name: unresolved(registry, cdi_specs.ids_of(reply, self._claims[name].uid))
+            for name, reply in self._answers.items()
+            if cycle.resolves
+        }
+        left = {}
+        for name, claim in self._claims.items():
+            named = Tree({path: tree.sizes[path] for path in tree.naming([claim.uid])})
+            left[name] = residue_of(claim, named, self._nothing)
+        histories.state_must_be(
+            self._model, unresolved=missing, left=left, expected=cycle.residue, what=what
+        )

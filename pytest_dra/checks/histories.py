@@ -1,0 +1,172 @@
+"""Histories of two claims, and the state that a simple model says they end in.
+
+A history is a text with a letter for each step (:data:`STEPS`): ``ABAb`` is Prepare A, Prepare B,
+Prepare A again, Unprepare B.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from pytest_dra.spec import Violation
+
+STEPS = {
+    "A": "Prepare A",
+    "a": "Unprepare A",
+    "B": "Prepare B",
+    "b": "Unprepare B",
+    "X": "Prepare A without CDI directory",
+    "Y": "Prepare B without CDI directory",
+    "R": "restart",
+}
+
+NAMES = ("A", "B")
+"""The two claims, each with a device of its own."""
+
+RESTART = "R"
+
+FAILING = {"X": "A", "Y": "B"}
+"""Steps whose Prepare is made to fail, and their claim."""
+
+FIXED = (
+    "ABAb",
+    "Aa",
+    "AAa",
+    "AaAa",
+    "aA",
+    "Aaa",
+    "ABab",
+    "ABba",
+    "BAab",
+    "ABAa",
+    "ABBa",
+    "ABBb",
+    "AaBA",
+    "ABaA",
+    "ABaAb",
+    "AbBaA",
+    "XAa",
+    "XaAa",
+    "AXBa",
+    "XBAb",
+    "AYBa",
+    "ARAa",
+    "ABRaBb",
+    "AaRAB",
+)
+"""Short histories that have found faults in drivers, or look as if they could."""
+
+RANDOM = 15
+"""Further histories, always the same ones: reports of two runs are to be compared."""
+
+LONGEST = 10
+SHORTEST = 4
+"""Steps of a further history."""
+
+CHOICE = "AAABBBaaabbbXYRA"
+"""What a step is chosen from: failures and restarts are rarer than calls."""
+
+SHRINKINGS = 12
+"""Most replays that look for a shorter history: each needs a new driver process."""
+
+
+def further() -> Iterator[str]:
+    """The histories that chance has made, with one restart each at most."""
+    for number in range(RANDOM):
+        digest = hashlib.sha256(f"IDEM-009 {number}".encode()).digest()
+        length = SHORTEST + digest[-1] % (LONGEST - SHORTEST + 1)
+        chosen = [CHOICE[byte % len(CHOICE)] for byte in digest[:length]]
+        first = chosen.index(RESTART) if RESTART in chosen else length
+        yield "".join(s for n, s in enumerate(chosen) if s != RESTART or n == first)
+
+
+def in_words(history: str) -> str:
+    """A history as a person reads it, its letters first."""
+    return f"{history}: {', '.join(STEPS[step] for step in history)}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Model:
+    """The claims that are prepared, and those of which a failed Prepare leaves it open."""
+
+    prepared: frozenset[str] = frozenset()
+    open: frozenset[str] = frozenset()
+
+    def after(self, step: str, *, refused: bool) -> Model:
+        """The state after a step; ``refused`` counts only where failing is allowed."""
+        if step == RESTART:
+            return self
+        name = FAILING.get(step, step.upper())
+        if step.islower():
+            return Model(self.prepared - {name}, self.open - {name})
+        if refused:
+            return self if name in self.prepared else Model(self.prepared, self.open | {name})
+        return Model(self.prepared | {name}, self.open - {name})
+
+    @property
+    def released(self) -> frozenset[str]:
+        """The claims of which nothing may be left."""
+        return frozenset(NAMES) - self.prepared - self.open
+
+
+def state_must_be(
+    model: Model,
+    *,
+    unresolved: Mapping[str, Collection[str]],
+    left: Mapping[str, Collection[str]],
+    expected: Collection[str],
+    what: str,
+) -> None:
+    """What is on disk is what the model predicts.
+
+    Args:
+        model: the state that is to be.
+        unresolved: CDI ids that do not resolve, by the claim that they were returned for.
+        left: paths that name a claim, by claim, its uid and name replaced.
+        expected: paths that a plain cycle leaves, in the same form.
+        what: how a message calls the moment.
+    """
+    for name in sorted(model.prepared):
+        if unresolved.get(name):
+            raise Violation(
+                what,
+                got=f"CDI ids of {name} that do not resolve: {', '.join(unresolved[name])}",
+                want=f"{name} is prepared: its ids resolve",
+            )
+    for name in sorted(model.released):
+        more = sorted(set(left.get(name, ())) - set(expected))
+        if more:
+            raise Violation(
+                what,
+                got=f"left of {name}: {', '.join(more[:5])}",
+                want=f"{name} is not prepared: nothing of it is left",
+            )
+
+
+Play = Callable[[str], Violation | None]
+"""Plays a history: how it fails, or None."""
+
+
+def shrunk(history: str, violation: Violation, play: Play) -> tuple[str, Violation]:
+    """The shortest history found that fails as well, and how.
+
+    Args:
+        history: one that fails.
+        violation: how it fails.
+        play: plays a history from a clean state.
+    """
+    left = SHRINKINGS
+    position = len(history) - 1
+    while position >= 0 and left > 0:
+        shorter = history[:position] + history[position + 1 :]
+        found = play(shorter) if shorter else None
+        left -= bool(shorter)
+        if found is not None:
+            history, violation = shorter, found
+        position -= 1
+    return history, violation
