@@ -82,8 +82,15 @@ class Trouble(Protocol):
         A watch or a list from any version seen so far then answers 410; open watches go on.
         """
 
-    def unreachable(self) -> AbstractContextManager[None]:
-        """Refuse connections and reset the open ones; afterwards same port, same objects."""
+    def stale_lists(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
+        """Answer lists from ``resourceVersion=0``, which may be any, as of now all the time."""
+
+    def unreachable(self, *, loses_objects: bool = False) -> AbstractContextManager[None]:
+        """Refuse connections and reset the open ones; afterwards same port, same objects.
+
+        With ``loses_objects`` the server comes back empty, as if its storage was thrown away; a
+        caller that needs them makes namespaces, nodes and claims again.
+        """
 
     def gates(self, gates: Mapping[str, bool]) -> AbstractContextManager[None]:
         """Turn feature gates: fields of one that is off are dropped silently from new objects.

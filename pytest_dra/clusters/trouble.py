@@ -80,10 +80,17 @@ class EmbeddedTrouble:
         """Let no version seen so far be resumed from."""
         self._server.forget_history(resource)
 
+    def stale_lists(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
+        """Show lists from version "0" as they are now."""
+        lists = dataclasses.replace(scope, verbs=("list",))
+        return self._rule(lists, Effect(stale=self._server.stored_version()), None)
+
     @contextmanager
-    def unreachable(self) -> Iterator[None]:
+    def unreachable(self, *, loses_objects: bool = False) -> Iterator[None]:
         """Refuse connections and reset the open ones."""
         self._server.close_port()
+        if loses_objects:
+            self._server.lose_objects()
         try:
             yield
         finally:

@@ -176,6 +176,7 @@ class Handler:
             body=await replies.read_body(request) if request.body_exists else b"",
             user_agent=request.headers.get("User-Agent", ""),
             user=user,
+            stale=record.effect.stale if record.effect else None,
         )
         try:
             reply = await self._operations.perform(call)

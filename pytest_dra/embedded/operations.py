@@ -49,7 +49,10 @@ Kinds = Mapping[tuple[str, str, str], Kind]
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Call:
-    """A routed request. ``sent`` is set once the body is decoded."""
+    """A routed request. ``sent`` is set once the body is decoded.
+
+    ``stale`` is the version that a list from version "0" shall show.
+    """
 
     route: Route
     verb: str
@@ -59,6 +62,7 @@ class Call:
     body: bytes
     user_agent: str
     user: User
+    stale: int | None = None
     sent: Json | None = None
     warnings: list[str] = dataclasses.field(default_factory=list)
 
@@ -186,6 +190,8 @@ class Operations:
     async def _list(self, call: Call) -> Reply:
         kind = call.kind
         wanted = options.list_options(call.query, watch=False)
+        if call.stale is not None and wanted.version == "0" and not wanted.match:
+            wanted = dataclasses.replace(wanted, rv=call.stale, match="Exact")
         shape = shapes.shape(kind, call.media.shape, call.query.get("includeObject", ""))
         found, meta = await reads.find(self._store, kind, call.route.namespace, wanted)
         answer, body = shape.many(found, meta)

@@ -190,6 +190,23 @@ class ApiServer:
 
         self._in_loop(forget())
 
+    def lose_objects(self) -> None:
+        """Forget every object and all history; only the first namespaces are there again."""
+
+        async def lose() -> None:
+            self._store.clear()
+            self._make_namespaces()
+
+        self._in_loop(lose())
+
+    def stored_version(self) -> int:
+        """The version of the newest write."""
+
+        async def look() -> int:
+            return self._store.version
+
+        return self._in_loop(look())
+
     def close_port(self) -> None:
         """Refuse and reset connections until :meth:`open_port`; the objects stay."""
         self._in_loop(self._running().close())

@@ -168,6 +168,16 @@ class Store:
                 found.append((kind, state))
         return found
 
+    def clear(self) -> None:
+        """Lose everything, as a server whose storage was thrown away; versions go on growing."""
+        self.version = max(self.version + 1, int(time.time() * _VERSIONS_PER_SECOND))
+        self._uids.clear()
+        self._owned.clear()
+        for bucket in self._buckets.values():
+            bucket.objects.clear()
+            bucket.history.clear()
+            bucket.forgotten = self.version
+
     def forget(self, kind: str) -> None:
         """Lose the history of a kind, as by compaction: no version seen so far can be resumed."""
         self.version += 1

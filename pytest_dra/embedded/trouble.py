@@ -73,7 +73,7 @@ class Effect:
     and the answer. ``loses_answer``: it is carried out, but the connection ends instead of an
     answer. ``watch_s``: a watch ends in order after that time. ``no_watch_list``: a streaming list
     is refused as on a server without. ``stalls``: a watch stays open, but is told nothing while
-    the rule lasts.
+    the rule lasts. ``stale``: a list from version "0", which may be any, answers as of this one.
     """
 
     code: int = 0
@@ -85,6 +85,7 @@ class Effect:
     watch_s: float | None = None
     no_watch_list: bool = False
     stalls: bool = False
+    stale: int | None = None
 
     def refusal(self, route: Route) -> ApiError:
         """The failure that answers the request."""
@@ -194,6 +195,7 @@ def _both(first: Effect, second: Effect) -> Effect:
         watch_s=min(spans, default=None),
         no_watch_list=first.no_watch_list or second.no_watch_list,
         stalls=first.stalls or second.stalls,
+        stale=first.stale if first.stale is not None else second.stale,
     )
 
 

@@ -231,6 +231,37 @@ def test_an_unreachable_server_comes_back_with_all_it_had(
     assert client.get(f"{SLICES}/s").json["metadata"]["uid"] == uid
 
 
+def test_a_server_that_lost_its_objects_comes_back_empty_with_newer_versions(
+    client: Client, trouble: Trouble
+) -> None:
+    version = client.post(SLICES, slice_()).json["metadata"]["resourceVersion"]
+    with trouble.unreachable(loses_objects=True):
+        pass
+    listed = client.get(SLICES).json
+    assert listed["items"] == []
+    assert int(listed["metadata"]["resourceVersion"]) > int(version)
+    assert client.get("/api/v1/namespaces/default").code == 200
+    with client.watch(SLICES, resourceVersion=version) as events:
+        assert next(events)["object"]["code"] == 410
+    assert client.post(SLICES, slice_()).code == 201
+
+
+def test_stale_lists_show_what_was_there_before(client: Client, trouble: Trouble) -> None:
+    client.post(SLICES, slice_("old"))
+
+    def names(**query: str) -> list[str]:
+        found = client.get(SLICES, **query).json["items"]
+        return [item["metadata"]["name"] for item in found]
+
+    with trouble.stale_lists() as caused:
+        client.post(SLICES, slice_("new"))
+        client.delete(f"{SLICES}/old")
+        assert names(resourceVersion="0", limit="1") == ["old"]
+        assert names() == ["new"]
+    assert names(resourceVersion="0") == ["new"]
+    assert caused.requests == 2
+
+
 def test_it_stops_while_it_is_unreachable(trouble: Trouble, cluster: EmbeddedCluster) -> None:
     with trouble.unreachable():
         cluster.stop()
