@@ -112,6 +112,20 @@ def _number(value: Any) -> str:
     return f"{mantissa}e{sign}{digits if sign == '-' else digits.zfill(2)}"
 
 
+def text_of(value: Any) -> str:
+    """Any value in compact JSON, free JSON and numbers as they were sent."""
+    if isinstance(value, RawObject):
+        return compact(value)
+    if isinstance(value, dict):
+        members = (f"{json.dumps(key)}:{text_of(part)}" for key, part in value.items())
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(text_of(part) for part in value) + "]"
+    if isinstance(value, JsonFloat):
+        return value.text
+    return json.dumps(value, ensure_ascii=False)
+
+
 def rewritten(value: Any, spell: Callable[[RawObject], str]) -> Any:
     """The value with the text of every raw object in it spelled anew."""
     if isinstance(value, RawObject):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Final
 
+from pytest_dra.embedded import raw
 from pytest_dra.spec import Json
 
 HISTORY: Final = 5000
@@ -22,10 +23,16 @@ _VERSIONS_PER_SECOND: Final = 1000
 
 def encode(value: object) -> bytes:
     """JSON as the server sends it: compact, UTF-8."""
-    return _ENCODER.encode(value).encode()
+    try:
+        return _ENCODER.encode(value).encode()
+    except ValueError:
+        # a number of free JSON that no float can hold
+        return raw.text_of(value).encode()
 
 
-_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
+_ENCODER: Final = json.JSONEncoder(
+    separators=(",", ":"), ensure_ascii=False, check_circular=False, allow_nan=False
+)
 
 
 class Snapshot:

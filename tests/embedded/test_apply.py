@@ -177,3 +177,10 @@ def test_parameters_spelled_differently_are_a_change(client: Client) -> None:
     client.send("POST", CLAIMS, PARAMETERS % b'{"a":1}')
     refused = client.send("PUT", f"{CLAIMS}/c", PARAMETERS % b'{"a": 1}')
     assert refused.causes == {("spec", "Invalid")}
+
+
+def test_numbers_that_no_float_can_hold_are_answered_as_they_were_sent(client: Client) -> None:
+    made = client.send("POST", CLAIMS, PARAMETERS % b'{"a":1e400}')
+    assert made.code == 201
+    assert '"parameters":{"a":1e400}' in made.text
+    assert '"parameters":{"a":1e400}' in client.get(CLAIMS).text
