@@ -153,12 +153,16 @@ class Managers:
             self._times[ancient] = max(self._times.get(ancient, ""), time)
 
     def entries(self) -> list[Json]:
-        """``managedFields``, applies first, then by time and name."""
+        """``managedFields``: applies first, those without a time before others, then by name.
+
+        The real server orders by whole seconds before names. Here a run is one moment, so that
+        the order does not depend on the clock.
+        """
         order = sorted(
             self._sets,
             key=lambda found: (
                 found.operation,
-                self._times.get(found, ""),
+                found in self._times,
                 found.name,
                 found.api_version,
                 found.subresource,
