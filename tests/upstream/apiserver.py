@@ -125,6 +125,8 @@ def differences(want: Any, got: Any, path: str = "") -> Iterator[str]:
             there, ours = want.get(key, "<absent>"), got.get(key, "<absent>")
             if key == "causes":
                 there, ours = _by_field(there), _by_field(ours)
+            elif key.endswith("managedFields"):
+                there, ours = _by_manager(there), _by_manager(ours)
             yield from differences(there, ours, f"{path}.{key}")
     elif isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
         for index, (there, ours) in enumerate(zip(want, got, strict=True)):
@@ -138,6 +140,13 @@ def _by_field(causes: Any) -> Any:
     if not isinstance(causes, list):
         return causes
     return sorted(causes, key=lambda cause: (cause.get("field", ""), cause.get("reason", "")))
+
+
+def _by_manager(entries: Any) -> Any:
+    """Owners in an order that does not depend on the second in which each of them wrote."""
+    if not isinstance(entries, list):
+        return entries
+    return sorted(entries, key=lambda entry: json.dumps(entry, sort_keys=True))
 
 
 def compare(profile: str, name: str, script: Json, folder: Path) -> Tally:
