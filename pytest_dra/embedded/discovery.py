@@ -25,7 +25,8 @@ _SUBRESOURCE_VERBS: Final[Mapping[str, list[str]]] = {
 
 _SUBRESOURCE_KINDS: Final = {"binding": "Binding", "token": "TokenRequest"}
 
-_REVIEWS: Final = ("authentication.k8s.io", "authorization.k8s.io")
+REVIEWS: Final = ("authentication.k8s.io", "authorization.k8s.io")
+"""Groups of questions that are answered and not stored."""
 
 _COMPATIBILITY: Final = 1
 """Minor versions that a server stays compatible with below its own, by default."""
@@ -41,7 +42,7 @@ class Discovery:
         self._groups: dict[str, dict[str, list[Kind]]] = {}
         for (group, api_version, _), kind in sorted(kinds.items(), key=_order):
             self._groups.setdefault(group, {}).setdefault(api_version, []).append(kind)
-        for group in _REVIEWS:
+        for group in REVIEWS:
             self._groups.setdefault(group, {}).setdefault("v1", [])
 
     def has_group(self, group: str) -> bool:

@@ -21,6 +21,7 @@ from pytest_dra.embedded.access import Authorizer
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.discovery import AGGREGATED_TYPE
+from pytest_dra.embedded.discovery import REVIEWS
 from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
@@ -156,15 +157,24 @@ class Handler:
             self._authorize_route(record, user, request.query.get("fieldSelector", ""))
         if not self._discovery.has_version(route.group, route.version):
             return self._unserved()
+        if route.group in REVIEWS:
+            return await self._review(request, route, user)
+        return await self._perform(request, record, user, watching=watching)
+
+    async def _review(self, request: web.BaseRequest, route: Route, user: User) -> Reply:
+        """Questions about identity and access, which are not stored."""
         if route.group == "authentication.k8s.io":
             if route.plural != "selfsubjectreviews" or request.method != "POST":
                 return self._unserved()
             return replies.as_json(self_review(user), code=201)
-        if route.group == "authorization.k8s.io":
-            body = await replies.read_body(request)
-            minor = self._operations.version.minor
-            return review(self._authorize, user, route, body, request, minor=minor)
-        route = record.route = routing.find(route, self._operations.kinds)
+        body = await replies.read_body(request)
+        minor = self._operations.version.minor
+        return review(self._authorize, user, route, body, request, minor=minor)
+
+    async def _perform(
+        self, request: web.BaseRequest, record: _Record, user: User, *, watching: bool
+    ) -> Reply:
+        route = record.route = routing.find(record.route, self._operations.kinds)
         verb = record.verb = routing.verb(route, request.method, watch=watching)
         media = negotiation.accept(request.headers.get("Accept", ""))
         call = Call(
