@@ -136,7 +136,7 @@ def to_string(value: Any) -> object:
         try:
             return value.decode()
         except UnicodeDecodeError:
-            return CelError("conversion", "invalid UTF-8 in bytes")
+            return CelError("other", "invalid UTF-8 in bytes")
     if isinstance(value, Duration):
         return times.duration_text(value)
     if isinstance(value, Timestamp):

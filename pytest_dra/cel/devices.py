@@ -63,6 +63,19 @@ def _converted(name: str, kind: str, value: Any) -> object:
     return version
 
 
+def capacity_value(name: str, entry: Any) -> object:
+    """The quantity of a capacity in the API's form.
+
+    Raises:
+        EvaluationError: it is none.
+    """
+    amount = entry.get("value") if isinstance(entry, Mapping) else entry
+    quantity = opaque.quantity_of(str(amount).strip() if amount is not None else "0")
+    if isinstance(quantity, CelError):
+        raise EvaluationError(CelError("parse-quantity", f"capacity {name}: {quantity.message}"))
+    return quantity
+
+
 def _filed(pairs: list[tuple[str, object]], driver: str) -> CelMap:
     domains: dict[str, dict[str, object]] = {}
     for name, value in pairs:
@@ -88,15 +101,7 @@ def device_value(driver: str, device: Mapping[str, Any], *, lists: bool = True) 
         (str(name), attribute_value(str(name), attribute, lists=lists))
         for name, attribute in attributes.items()
     ]
-    amounts: list[tuple[str, object]] = []
-    for name, entry in capacity.items():
-        amount = entry.get("value") if isinstance(entry, Mapping) else entry
-        quantity = opaque.quantity_of(str(amount).strip() if amount is not None else "0")
-        if isinstance(quantity, CelError):
-            raise EvaluationError(
-                CelError("parse-quantity", f"capacity {name}: {quantity.message}")
-            )
-        amounts.append((str(name), quantity))
+    amounts = [(str(name), capacity_value(str(name), entry)) for name, entry in capacity.items()]
     multiple = device.get("allowMultipleAllocations")
     return CelMap.of_strings((
         ("driver", driver),

@@ -13,6 +13,9 @@ from pytest_dra.cel.errors import InternalFailure
 from pytest_dra.cel.errors import no_overload
 from pytest_dra.cel.values import NONE
 from pytest_dra.cel.values import Optional
+from pytest_dra.cel.values import Uint
+
+_PLAIN: Final = frozenset({int, Uint, str, bytes, bool})
 
 RANGE_MAX: Final = 1_000_000
 """Longest range."""
@@ -89,12 +92,20 @@ def includes_136(target: object, item: object) -> object:
     return False
 
 
+def _plain(*lists: list[object]) -> bool:
+    """True if all elements have one type whose values a set tells apart as CEL does."""
+    kinds = {value.__class__ for values in lists for value in values}
+    return len(kinds) == 1 and kinds <= _PLAIN
+
+
 def _holds(values: list[object], item: object) -> bool:
     return any(operations.same(item, value) is True for value in values)
 
 
 def contains_all(values: list[object], items: list[object]) -> bool:
     """``sets.contains``."""
+    if _plain(values, items):
+        return set(items) <= set(values)
     return all(_holds(values, item) for item in items)
 
 
@@ -158,15 +169,11 @@ def ordered(values: object, keys: object) -> object:
 
 def distinct(values: list[object]) -> list[object]:
     """Each element once, in the order of first occurrence."""
+    if _plain(values):
+        return list(dict.fromkeys(values))
     found: list[object] = []
-    seen: set[object] = set()
     for value in values:
-        if value.__class__ is str or value.__class__ is bytes:
-            # Strings and bytes equal only their like; a set finds them at once.
-            if value not in seen:
-                seen.add(value)
-                found.append(value)
-        elif not any(operations.same(value, other) is True for other in found):
+        if not any(operations.same(value, other) is True for other in found):
             found.append(value)
     return found
 

@@ -29,11 +29,12 @@ SORT_INPUT: Final = "@__sortBy_input__"
 
 
 class MacroError(ValueError):
-    """The arguments do not fit. ``offset`` is where, the argument says why."""
+    """The arguments do not fit. ``offset`` is where, ``kind`` the class, the argument says why."""
 
-    def __init__(self, offset: int, message: str) -> None:
+    def __init__(self, offset: int, message: str, kind: str = "macro") -> None:
         super().__init__(message)
         self.offset = offset
+        self.kind = kind
 
 
 class Factory(Protocol):
@@ -255,7 +256,7 @@ def _opt_flat_map(m: Maker, target: Node, args: list[Node]) -> Node:
 
 def _sort_by(m: Maker, target: Node, args: list[Node]) -> Node:
     if not isinstance(target, (ListNode, Select, Ident, Fold, Call)):
-        raise MacroError(target.offset, "sortBy() takes a list or what gives one")
+        raise MacroError(target.offset, "sortBy() takes a list or what gives one", "other")
     keys = _map(m, m.ident(SORT_INPUT), args)
     return m.bind(SORT_INPUT, target, m.member("@sortByAssociatedKeys", m.ident(SORT_INPUT), keys))
 

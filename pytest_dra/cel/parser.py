@@ -220,7 +220,7 @@ class _Parser(Reader):
             try:
                 node = expander(maker, target or args[0], args)
             except macros.MacroError as error:
-                node = self.report("macro", f"{name}(): {error}", error.offset)
+                node = self.report(error.kind, f"{name}(): {error}", error.offset)
         if node is None:
             node = Call(made, offset, name, target, args)
         return self.raised(node, *parts, by=by)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Final
 
 from pytest_dra.cel import times
@@ -33,6 +34,9 @@ from pytest_dra.cel.validators import BrokenLiteral
 from pytest_dra.cel.validators import validate
 from pytest_dra.cel.values import Optional
 from pytest_dra.cel.values import Timestamp
+
+DERIVED_SINCE: Final = 37
+"""Release that brought derived attributes."""
 
 _SCALAR_RESULTS: Final = (
     types.BOOL, types.INT, types.STRING, types.ANY, types.DYN, types.SEMVER,
@@ -88,8 +92,16 @@ class Program:
         return Outcome(value=value, error=error, cost=state.cost)
 
 
-def compile_any(expression: str, env: Environment) -> Program:
-    """Compile an expression of any type.
+Rule = Callable[[CelType], str]
+"""Tells what is wrong with the type of a result, "" if nothing is."""
+
+
+def _any_type(_kind: CelType) -> str:
+    return ""
+
+
+def compile_any(expression: str, env: Environment, rule: Rule = _any_type) -> Program:
+    """Compile an expression whose type satisfies a rule.
 
     Raises:
         CompileError: it has problems.
@@ -105,6 +117,8 @@ def compile_any(expression: str, env: Environment) -> Program:
         checked, problems = check(root, env)
         if not problems:
             problems = _validated(checked)
+        if not problems and (text := rule(checked.output)):
+            problems = [Problem(kind="result-type", message=text)]
         if problems:
             raise _failure(expression, problems)
         try:
@@ -147,11 +161,11 @@ def compile_selector(expression: str, env: Environment) -> Program:
     Raises:
         CompileError: it has problems.
     """
-    program = compile_any(expression, env)
-    if program.output not in (types.BOOL, env.leaf):
-        text = f"must evaluate to bool, not {program.output}"
-        raise CompileError(program.expression, [Problem(kind="result-type", message=text)])
-    return program
+
+    def rule(kind: CelType) -> str:
+        return "" if kind in (types.BOOL, env.leaf) else f"must evaluate to bool, not {kind}"
+
+    return compile_any(expression, env, rule)
 
 
 def compile_derived(expression: str, env: Environment) -> Program:
@@ -160,17 +174,17 @@ def compile_derived(expression: str, env: Environment) -> Program:
     Raises:
         CompileError: it has problems, or the release has no derived attributes.
     """
-    if env.minor < 37:
+    if env.minor < DERIVED_SINCE:
         text = "derived attributes need Kubernetes 1.37"
         raise CompileError(expression, [Problem(kind="no-derived", message=text)])
-    program = compile_any(expression, env)
-    kind = program.output
-    if env.list_results and kind.kind == "list":
-        kind = kind.params[0]
-    if kind not in _SCALAR_RESULTS:
-        text = f"must evaluate to bool, int, string or version, not {program.output}"
-        raise CompileError(program.expression, [Problem(kind="result-type", message=text)])
-    return program
+
+    def rule(kind: CelType) -> str:
+        inner = kind.params[0] if env.list_results and kind.kind == "list" else kind
+        if inner in _SCALAR_RESULTS:
+            return ""
+        return f"must evaluate to bool, int, string or version, not {kind}"
+
+    return compile_any(expression, env, rule)
 
 
 def admission(expression: str, cost: int) -> str:
