@@ -13,6 +13,7 @@ from pytest_dra.fake_driver import files
 from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
+from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.record import Record
 from pytest_dra.fake_driver.record import edits
 
@@ -32,16 +33,19 @@ _TOLD = re.compile(
 
 
 class CdiStore:
-    """Spec files below the CDI directory ``root``."""
+    """Spec files below the CDI directory ``root``; containers see the directory ``shared``."""
 
-    def __init__(self, root: Path, driver: str) -> None:
-        self.root = root
-        self.driver = driver
-        self.kind = f"{driver}/claim"
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.root = options.cdi_root
+        self.shared = options.data_dir / "shared"
+        self.driver = options.driver_name
+        self.kind = f"{self.driver}/claim"
 
     def open(self) -> None:
-        """Make the directory and drop unfinished files of a predecessor."""
-        self.root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        """Make the directories and drop unfinished files of a predecessor."""
+        for directory in (self.root, self.shared):
+            directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
         for left in self.unfinished():
             left.unlink(missing_ok=True)
 
@@ -59,7 +63,18 @@ class CdiStore:
 
     def device(self, record: Record, held: Held) -> dict[str, Any]:
         """The CDI device for one device of the claim."""
-        return {"name": record.cdi_name(held), "containerEdits": edits(held)}
+        return {
+            "name": record.cdi_name(held),
+            "containerEdits": {**edits(held), "mounts": [self.mount()]},
+        }
+
+    def mount(self) -> dict[str, Any]:
+        """The driver's shared directory, for reading."""
+        return {
+            "hostPath": str(self.shared),
+            "containerPath": f"/run/{self.driver}",
+            "options": ["ro", "nosuid", "nodev", "rbind"],
+        }
 
     def spec(self, record: Record) -> dict[str, Any]:
         """The claim's CDI spec."""

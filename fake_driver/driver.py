@@ -58,7 +58,7 @@ class Driver:
         api = parts.api(options.kubeconfig)
         inventory = parts.inventories(options).load()
         claims = parts.claims(options.driver_name, api)
-        self.cdi = parts.cdi(options.cdi_root, options.driver_name)
+        self.cdi = parts.cdi(options)
         self.ledger = parts.ledger(options.data_dir, self.cdi)
         preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
         service = parts.service(preparer)

@@ -36,6 +36,7 @@ _MODULES: Final = (
     "faults_node",
     "faults_slice",
     "faults_claim",
+    "faults_cdi",
     "faults_release",
     "faults_request",
     "faults_failure",

@@ -161,7 +161,7 @@ class NoUnlink(Endpoint):
 
     def _nothing_to_take_over(self) -> bool:
         claims = self.options.data_dir / "claims"
-        specs = CdiStore(self.options.cdi_root, self.options.driver_name)
+        specs = CdiStore(self.options)
         return not (any(claims.iterdir()) or specs.files())
 
 

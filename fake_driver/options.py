@@ -35,6 +35,7 @@ class Options:
     registry_dir: Path
     plugins_dir: Path
     cdi_root: Path
+    static_cdi_root: Path = Path("/etc/cdi")
     inventory: Path | None = None
     instance_uid: str = ""
     fault: str = ""
@@ -107,6 +108,12 @@ _FLAGS = (
         "parent of the driver's data directory",
     ),
     _Flag("cdi-root", "CDI_ROOT", "/var/run/cdi", "directory for CDI specs"),
+    _Flag(
+        "static-cdi-root",
+        "STATIC_CDI_ROOT",
+        "/etc/cdi",
+        "directory for CDI specs that are always there; used by faults and variants only",
+    ),
     _Flag("driver-name", "DRIVER_NAME", DEFAULT_DRIVER_NAME, "name to register and publish as"),
     _Flag("inventory", "INVENTORY", "", "YAML file with pools and devices; default: bundled"),
     _Flag("instance-uid", "INSTANCE_UID", "", "UID in socket names, for rolling updates"),
@@ -144,6 +151,7 @@ def parse(
         registry_dir=Path(given.registry_dir).absolute(),
         plugins_dir=Path(given.plugins_dir).absolute(),
         cdi_root=Path(given.cdi_root).absolute(),
+        static_cdi_root=Path(given.static_cdi_root).absolute(),
         inventory=Path(given.inventory).absolute() if given.inventory else None,
         instance_uid=given.instance_uid,
         fault=given.fault,

@@ -6,6 +6,7 @@ SPEC.md: a driver's file that no runtime loads is broken whatever the text says.
 
 from __future__ import annotations
 
+from pytest_dra.cdi.errors import CRASH
 from pytest_dra.cdi.errors import CdiError
 from pytest_dra.cdi.errors import UnresolvedError
 from pytest_dra.cdi.files import is_spec_name
@@ -25,6 +26,7 @@ from pytest_dra.cdi.registry import load
 from pytest_dra.cdi.registry import load_file
 
 __all__ = [
+    "CRASH",
     "DEFAULT_DIRECTORIES",
     "CdiError",
     "HostNodes",

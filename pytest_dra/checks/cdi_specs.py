@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +14,18 @@ from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.wire.answers import NodeReply
 
-OTHERS_REASONS = frozenset({"conflict", "version-too-low", "crash"})
+TOO_LOW, NOT_A_FILE = "version-too-low", "not-a-file"
+OTHERS_REASONS = frozenset({"conflict", TOO_LOW, cdi.CRASH, NOT_A_FILE})
 """Reasons of the CDI reader that have a case of their own: CDI-005, CDI-014 and CDI-016."""
+
+WRITABLE = 0o022
+"""Permission bits that let others than the owner write."""
+
+_CRASHING = {
+    cdi.Library.V1_1_0: ("deviceNodes", "mounts", "hooks", "netDevices"),
+    cdi.Library.V1_1_2: ("deviceNodes", "mounts"),
+}
+"""Lists of a spec in which a null entry ends the process that reads it."""
 
 
 def ids_of(reply: NodeReply, uid: str) -> list[str]:
@@ -79,6 +92,88 @@ def no_device_may_be_double(registry: cdi.Registry, *, proof: Sequence[int] = ()
             want="one definition in a directory (the runtime drops both)",
             proof=tuple(proof),
         )
+
+
+def no_file_may_crash(
+    registry: cdi.Registry, *, library: cdi.Library, proof: Sequence[int] = ()
+) -> None:
+    """No spec ends or blocks the runtime that reads it, whatever else may be wrong with it."""
+    for file in registry.files:
+        problem = _crash(file, library)
+        if problem:
+            raise Violation(
+                f"CDI spec {file.path.name}", got=problem[0], want=problem[1], proof=tuple(proof)
+            )
+
+
+def _crash(file: cdi.SpecFile, library: cdi.Library) -> tuple[str, str] | None:
+    dies = f"{library.runtime} dies of the file, and again at each start until it is gone"
+    if NOT_A_FILE in file.reasons:
+        return "a FIFO or device", f"a regular file: {library.runtime} hangs when it reads this"
+    raw = file.raw or {}
+    blocks = [raw, *(device or {} for device in raw.get("devices") or ())]
+    for block in blocks:
+        edits = block.get("containerEdits") or {}
+        for field in _CRASHING[library]:
+            if None in (edits.get(field) or ()):
+                return f"a null entry in {field}", f"none: {dies}"
+    parts = file.kind.split("/", 1)
+    short = next((part for part in parts if len(part) == 1), "")
+    if short and len(parts) == 2 and library is cdi.Library.V1_1_0:
+        return f"kind {file.kind!r}", f"vendor and class of two letters or more: {dies}"
+    return None
+
+
+def versions_must_cover_the_fields(
+    registry: cdi.Registry, *, library: cdi.Library, proof: Sequence[int] = ()
+) -> None:
+    """Each spec declares at least the cdiVersion that its fields and names need."""
+    for file in registry.files:
+        if TOO_LOW in file.reasons:
+            raise Violation(
+                f"cdiVersion of CDI spec {file.path.name}",
+                got=file.version,
+                want=f"{file.minimum} or higher for the fields and names in use: "
+                f"{library.runtime} refuses the file",
+                proof=tuple(proof),
+            )
+
+
+def only_the_owner_may_write(modes: Mapping[Path, int], *, proof: Sequence[int] = ()) -> None:
+    """Neither group nor others may write specs or their directories."""
+    for path, mode in sorted(modes.items()):
+        if mode & WRITABLE:
+            raise Violation(
+                f"mode of {path.name}",
+                got=f"{mode:04o}",
+                want="not writable for group and others: a runtime executes specs as root",
+                proof=tuple(proof),
+            )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class NamedEdits:
+    """What an id stood for when it was returned for a claim; ``serial`` is that of the answer."""
+
+    id: str
+    claim: str
+    edits: Json
+    serial: int
+
+
+def names_must_keep_their_edits(seen: Iterable[NamedEdits]) -> None:
+    """No id that was returned for one claim is returned for another one with other edits."""
+    first: dict[str, NamedEdits] = {}
+    for each in seen:
+        before = first.setdefault(each.id, each)
+        if before.claim != each.claim and before.edits != each.edits:
+            raise Violation(
+                f"CDI id {each.id} of {each.claim}",
+                got=each.edits,
+                want=f"another id, or the edits that it stood for before, for {before.claim} "
+                f"(a runtime may still have those): {before.edits}",
+                proof=(before.serial, each.serial),
+            )
 
 
 def edits_of(registry: cdi.Registry, ids: Sequence[str]) -> Json | None:

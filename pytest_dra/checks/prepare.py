@@ -245,6 +245,35 @@ def request_names_must_be_main_requests(
             )
 
 
+def requests_must_be_apart(
+    reply: NodeReply, uid: str, *, requests: Mapping[Pair, Collection[str]], what: str
+) -> None:
+    """Each returned device with CDI ids is for the requests of its own results, and no others.
+
+    Names that are no requests of the claim at all are let pass: no container gets such a device.
+
+    Args:
+        reply: the answer to Prepare.
+        uid: the claim.
+        requests: main request names by (pool, device), of a claim with several requests.
+        what: how a message calls the claim.
+    """
+    every = {name for names in requests.values() for name in names}
+    for device in reply.devices_of(uid):
+        if not device.cdi_device_ids:
+            continue
+        pair = next(iter(pairs([device], allocated=requests)))
+        own = set(requests.get(pair, ()))
+        others = every.intersection(device.request_names) - own
+        if others or not device.request_names:
+            raise Violation(
+                f"request_names of device {device.device_name!r} in {what}",
+                got=list(device.request_names),
+                want=f"{sorted(own)} only (an empty list means all requests)",
+                proof=(reply.serial,),
+            )
+
+
 Canonical = tuple[tuple[object, ...], ...]
 """An answer in a form that compares equal whatever the order of devices, names and ids."""
 

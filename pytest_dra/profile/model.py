@@ -162,11 +162,14 @@ class Probe:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class InjectionBlock:
-    """How devices get into containers, and how a container shows it."""
+    """How devices get into containers, and how a container shows it.
+
+    ``absent_paths`` are host paths of the edits that the bench cannot have; None: not declared.
+    """
 
     kind: Injection = Injection.CDI
     probe: Probe | None = None
-    absent_paths: tuple[str, ...] = ()
+    absent_paths: tuple[str, ...] | None = None
     permanent: tuple[str, ...] = ()
     privileged: str = ""
     ambient: bool = False

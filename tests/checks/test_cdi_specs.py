@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -161,4 +162,136 @@ class TestEdits:
     def test_changed_edits_are_told_with_both(self, before: Json, after: Json | None) -> None:
         assert said(lambda: cdi_specs.edits_must_be_the_same(before, after, what="A")) == Said(
             "container edits of A", after, "unchanged: {'env': ['A=1']}"
+        )
+
+
+OLD, NEW = cdi.Library.V1_1_0, cdi.Library.V1_1_2
+DIES = f"{OLD.runtime} dies of the file, and again at each start until it is gone"
+
+
+class TestCrashes:
+    @pytest.mark.parametrize("library", [OLD, NEW])
+    def test_good_and_merely_wrong_files_are_let_pass(
+        self, library: cdi.Library, tmp_path: Path
+    ) -> None:
+        found = registry(tmp_path, good=spec("g0"), bad=spec("g1", edits={}), text="{")
+        assert said(lambda: cdi_specs.no_file_may_crash(found, library=library)) is None
+
+    @pytest.mark.parametrize("field", ["deviceNodes", "mounts", "hooks", "netDevices"])
+    def test_a_null_entry_is_told_where_the_library_crashes_of_it(
+        self, field: str, tmp_path: Path
+    ) -> None:
+        text = spec("g0", edits={"env": ["A=1"], field: [None]}, version="9.9.9")
+        found = registry(tmp_path, bad=text)
+        assert said(lambda: cdi_specs.no_file_may_crash(found, library=OLD, proof=[4])) == Said(
+            "CDI spec bad.json", f"a null entry in {field}", f"none: {DIES}", (4,)
+        )
+        newer = said(lambda: cdi_specs.no_file_may_crash(found, library=NEW))
+        assert (newer is not None) == (field in ("deviceNodes", "mounts"))
+
+    def test_a_null_entry_of_the_global_edits_is_told(self, tmp_path: Path) -> None:
+        text = json.loads(spec("g0")) | {"containerEdits": {"mounts": [None]}}
+        found = registry(tmp_path, bad=json.dumps(text))
+        judged = said(lambda: cdi_specs.no_file_may_crash(found, library=OLD))
+        assert judged is not None
+        assert judged.got == "a null entry in mounts"
+
+    @pytest.mark.parametrize("kind", ["v/gpu", "vendor.test/g"])
+    def test_one_letter_is_told_where_the_library_crashes_of_it(
+        self, kind: str, tmp_path: Path
+    ) -> None:
+        found = registry(tmp_path, bad=spec("g0").replace(KIND, kind))
+        assert said(lambda: cdi_specs.no_file_may_crash(found, library=OLD)) == Said(
+            "CDI spec bad.json",
+            f"kind {kind!r}",
+            f"vendor and class of two letters or more: {DIES}",
+        )
+        assert said(lambda: cdi_specs.no_file_may_crash(found, library=NEW)) is None
+
+    @pytest.mark.parametrize("library", [OLD, NEW])
+    def test_a_fifo_is_told_and_is_no_other_cases_matter(
+        self, library: cdi.Library, tmp_path: Path
+    ) -> None:
+        os.mkfifo(tmp_path / "x.json")
+        found = cdi.load([tmp_path], library=library.value)
+        assert said(lambda: cdi_specs.no_file_may_crash(found, library=library)) == Said(
+            "CDI spec x.json",
+            "a FIFO or device",
+            f"a regular file: {library.runtime} hangs when it reads this",
+        )
+        assert said(lambda: cdi_specs.files_must_load(found, before=())) is None
+
+
+class TestVersions:
+    def test_a_high_enough_version_is_let_pass(self, tmp_path: Path) -> None:
+        found = registry(tmp_path, a=spec("1"), b=spec("g0", version="1.0.0"), c="{")
+        judged = said(lambda: cdi_specs.versions_must_cover_the_fields(found, library=OLD))
+        assert judged is None
+
+    @pytest.mark.parametrize(
+        ("text", "wanted"),
+        [
+            pytest.param(spec("1", version="0.4.0"), "0.5.0", id="digit"),
+            pytest.param(spec("g0", edits={"additionalGids": [7]}), "0.7.0", id="group"),
+            pytest.param(spec("g0").replace(KIND, "vendor.test/a.b"), "0.6.0", id="dot"),
+        ],
+    )
+    def test_a_too_low_one_is_told(self, text: str, wanted: str, tmp_path: Path) -> None:
+        found = registry(tmp_path, bad=text)
+        judged = said(
+            lambda: cdi_specs.versions_must_cover_the_fields(found, library=OLD, proof=[4])
+        )
+        assert judged == Said(
+            "cdiVersion of CDI spec bad.json",
+            found.files[0].version,
+            f"{wanted} or higher for the fields and names in use: {OLD.runtime} refuses the file",
+            (4,),
+        )
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o600, 0o755, 0o400])
+def test_modes_that_let_only_the_owner_write_are_let_pass(mode: int) -> None:
+    judged = said(lambda: cdi_specs.only_the_owner_may_write({Path("/c/x.json"): mode}))
+    assert judged is None
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o664, 0o646, 0o777])
+def test_other_modes_are_told(mode: int) -> None:
+    modes = {Path("/c/x.json"): mode}
+    assert said(lambda: cdi_specs.only_the_owner_may_write(modes, proof=[4])) == Said(
+        "mode of x.json",
+        f"0{mode:o}",
+        "not writable for group and others: a runtime executes specs as root",
+        (4,),
+    )
+
+
+def named(claim: str, value: str, *, id: str = "v.t/c=1", serial: int = 1) -> cdi_specs.NamedEdits:
+    """One id as it was returned for a claim."""
+    return cdi_specs.NamedEdits(id=id, claim=claim, edits={"env": [value]}, serial=serial)
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        "seen",
+        [
+            pytest.param((), id="none"),
+            pytest.param((named("A", "A=1"), named("B", "A=1")), id="shared"),
+            pytest.param((named("A", "A=1"), named("A", "A=2")), id="allocated anew"),
+            pytest.param((named("A", "A=1"), named("B", "A=2", id="v.t/c=2")), id="other names"),
+        ],
+    )
+    def test_names_that_keep_their_edits_are_let_pass(
+        self, seen: tuple[cdi_specs.NamedEdits, ...]
+    ) -> None:
+        assert said(lambda: cdi_specs.names_must_keep_their_edits(seen)) is None
+
+    def test_another_claims_edits_under_the_same_name_are_told(self) -> None:
+        seen = (named("A", "A=1"), named("B", "A=2", serial=8))
+        assert said(lambda: cdi_specs.names_must_keep_their_edits(seen)) == Said(
+            "CDI id v.t/c=1 of B",
+            {"env": ["A=2"]},
+            "another id, or the edits that it stood for before, for A (a runtime may still have "
+            "those): {'env': ['A=1']}",
+            (1, 8),
         )

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_dra.checks import prepare
 from pytest_dra.wire.answers import ClaimAnswer
+from pytest_dra.wire.answers import PreparedDevice
 from tests.checks.answers import OTHER
 from tests.checks.answers import SERIAL
 from tests.checks.answers import UID
@@ -344,3 +345,41 @@ def test_a_pair_without_pool_is_completed_from_the_allocation_alone() -> None:
         ("", "gpu-9"),
         ("other", "gpu-1"),
     }
+
+
+@pytest.mark.parametrize(
+    "devices",
+    [
+        pytest.param((), id="none"),
+        pytest.param(
+            (device("gpu-0", requests=("one",), ids=("v.t/c=1",)),
+             device("gpu-1", requests=("two", "three"), ids=("v.t/c=2",))),
+            id="their own",
+        ),
+        pytest.param((device("gpu-0", requests=(), ids=()),), id="no CDI id"),
+        pytest.param((device("gpu-0", requests=("onex",), ids=("v.t/c=1",)),), id="no request"),
+        pytest.param((device("gpu-1", requests=("three",), ids=("v.t/c=1",)),), id="one of two"),
+    ],
+)  # fmt: skip
+def test_devices_of_their_own_requests_are_let_pass(
+    devices: tuple[PreparedDevice, ...],
+) -> None:
+    reply = answered(*devices)
+    judged = said(
+        lambda: prepare.requests_must_be_apart(reply, UID, requests=REQUESTS, what="a claim")
+    )
+    assert judged is None
+
+
+@pytest.mark.parametrize("names", [(), ("two",), ("one", "three")])
+def test_a_device_of_all_or_of_other_requests_is_told(names: tuple[str, ...]) -> None:
+    reply = answered(device("gpu-0", requests=names, ids=("v.t/c=1",)))
+    judged = said(
+        lambda: prepare.requests_must_be_apart(reply, UID, requests=REQUESTS, what="a claim")
+    )
+    assert judged == Said(
+        "request_names of device 'gpu-0' in a claim",
+        list(names),
+        "['one'] only (an empty list means all requests)",
+        PROOF,
+    )

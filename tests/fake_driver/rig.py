@@ -61,6 +61,7 @@ class Rig:
             "registry_dir": root / "r",
             "plugins_dir": root / "p",
             "cdi_root": root / "c",
+            "static_cdi_root": root / "s",
         }
         self.options = Options(**{**values, **options})
         good = faults.parts_with(fault) if fault else Parts()
@@ -176,10 +177,15 @@ class Rig:
         del self.store.claims[(claim.namespace, claim.name)]
 
     def specs(self) -> dict[Path, Any]:
+        """All CDI specs that are there and that a runtime would load."""
+        return {path: spec for path, spec in self.texts().items() if _loads(spec)}
+
+    def texts(self) -> dict[Path, Any]:
         """All CDI specs that are there."""
         return {
             path: json.loads(path.read_text("utf-8"))
-            for path in sorted(self.options.cdi_root.glob("*.json"))
+            for root in (self.options.static_cdi_root, self.options.cdi_root)
+            for path in sorted(root.glob("*.json"))
         }
 
     def edits(self, cdi_id: str) -> Any:
@@ -204,6 +210,14 @@ class Rig:
     def wait(self, look: Callable[[], Any], span_s: float = SETTLE_S) -> bool:
         """Wait until ``look`` is true."""
         return bool(poll(look, Deadline.after(span_s)))
+
+
+def _loads(spec: Any) -> bool:
+    return all(
+        None not in edits.get("mounts", ())
+        and not (edits.get("additionalGids") and spec["cdiVersion"] < "0.7.0")
+        for edits in (device["containerEdits"] for device in spec["devices"])
+    )
 
 
 @contextlib.contextmanager

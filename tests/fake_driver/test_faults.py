@@ -13,12 +13,14 @@ from pytest_dra.fake_driver import faults
 from pytest_dra.fake_driver import faults_node
 from pytest_dra.fake_driver.errors import StartError
 from tests.fake_driver import small_checks
+from tests.fake_driver import small_checks_cdi
 from tests.fake_driver import small_checks_claim
 from tests.fake_driver import small_checks_node
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
 
-assert small_checks_claim, small_checks_node
+REGISTERING = (small_checks_cdi, small_checks_claim, small_checks_node)
+"""Imported for the checks that they register."""
 
 ALL = [fault.case for fault in faults.all_faults()]
 

@@ -41,7 +41,9 @@ class Claims:
         with self.lock:
             if uid in self.prepared:
                 return self.prepared[uid]
-            devices = [self._device(each, uid) for each in self._results(namespace, name, uid)]
+            claim = self._claim(namespace, name, uid)
+            single = len(claim["spec"]["devices"]["requests"]) == 1
+            devices = [self._device(each, uid, single=single) for each in self._results(claim)]
             self._give_away(uid, devices)
             return devices
 
@@ -53,20 +55,23 @@ class Claims:
             for path in self.options.cdi_dir.glob(f"odd-{uid}.*"):
                 path.unlink()
 
-    def _results(self, namespace: str, name: str, uid: str) -> list[Object]:
+    def _claim(self, namespace: str, name: str, uid: str) -> Object:
         try:
             claim = self.api.claim(namespace, name)
         except Refused as refused:
             raise ClaimError(str(refused)) from refused
         if claim["metadata"]["uid"] != uid:
             raise ClaimError(f"claim {namespace}/{name} has another uid than {uid}")
+        return claim
+
+    def _results(self, claim: Object) -> list[Object]:
         allocation: Object | None = (claim.get("status") or {}).get("allocation")
         if not allocation:
-            raise ClaimError(f"claim {namespace}/{name} is not allocated")
+            raise ClaimError(f"claim {claim['metadata']['name']} is not allocated")
         every = allocation["devices"].get("results") or []
         return [each for each in every if each["driver"] == self.options.name]
 
-    def _device(self, result: Object, uid: str) -> Object:
+    def _device(self, result: Object, uid: str, *, single: bool) -> Object:
         name, number = result["device"], result["device"].removeprefix("dev-")
         if not number.isdecimal() or int(number) >= self.options.devices:
             raise ClaimError(f"no device {name}")
@@ -74,7 +79,8 @@ class Claims:
         for other, devices in self.prepared.items():
             if exclusive and other != uid and name in {each["device_name"] for each in devices}:
                 raise ClaimError(f"device {name} is in use by claim {other}")
-        names = [] if self.options.request_names == "empty" else [result["request"].split("/")[0]]
+        empty = single and self.options.request_names == "empty"
+        names = [] if empty else [result["request"].split("/")[0]]
         made: Object = {"request_names": names, "pool_name": result["pool"], "device_name": name}
         if "shareID" in result:
             made["share_id"] = result["shareID"]

@@ -69,7 +69,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--versions", default="v1.DRAPlugin,v1beta1.DRAPlugin", type=words)
     made.add_argument("--cdi", default="json", choices=("json", "yaml", "common", "none"))
     made.add_argument("--errors", default="claim", choices=("claim", "rpc", "rpc-always"))
-    made.add_argument("--request-names", default="full", choices=("full", "empty"))
+    made.add_argument(
+        "--request-names",
+        default="full",
+        choices=("full", "empty"),
+        help="empty: for claims with a single request (V05)",
+    )
     made.add_argument("--delay", default=0.0, type=float, help="seconds before anything is done")
     return made
 
