@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 from typing import Final
 
@@ -14,35 +13,25 @@ from pytest_dra.api.resources import Resource
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import beta
 from pytest_dra.embedded import byhand
-from pytest_dra.embedded import core
-from pytest_dra.embedded import events
 from pytest_dra.embedded import typetable
 from pytest_dra.embedded.claims import ResourceClaims
 from pytest_dra.embedded.claims import ResourceClaimTemplates
 from pytest_dra.embedded.classes import DeviceClasses
 from pytest_dra.embedded.classes import DeviceTaintRules
+from pytest_dra.embedded.labels import NAMED
+from pytest_dra.embedded.labels import PLACED
+from pytest_dra.embedded.labels import paths
+from pytest_dra.embedded.otherkinds import other_kinds
 from pytest_dra.embedded.poolstatus import PoolStatusRequests
 from pytest_dra.embedded.selectors import FieldReader
-from pytest_dra.embedded.selectors import at
 from pytest_dra.embedded.served import ALPHA
 from pytest_dra.embedded.served import POOL_STATUS_REQUESTS
 from pytest_dra.embedded.slices import ResourceSlices
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import encode
 from pytest_dra.embedded.strategy import Strategy
+from pytest_dra.embedded.verbs import ALL_VERBS
 from pytest_dra.spec import Json
-
-ALL_VERBS: Final = (
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-)
-"""What most collections allow, in the order in which discovery shows it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,77 +89,23 @@ class Kind:
         return {"kind": self.resource.kind, "apiVersion": self.resource.api_version, **body}
 
 
-_NAMED: Final[Mapping[str, FieldReader]] = MappingProxyType({"metadata.name": at("metadata.name")})
-_PLACED: Final[Mapping[str, FieldReader]] = MappingProxyType(
-    {**_NAMED, "metadata.namespace": at("metadata.namespace")}
-)
-
-
-def _paths(base: Mapping[str, FieldReader], *paths: str) -> Mapping[str, FieldReader]:
-    return MappingProxyType({**base, **{path: at(path) for path in paths}})
-
-
-def _flag(path: str) -> FieldReader:
-    read = at(path)
-    return lambda obj: read(obj) or "false"
-
-
-_SLICE_FIELDS: Final = _paths(_NAMED, "spec.nodeName", "spec.driver")
-
-_POD_FIELDS: Final = MappingProxyType(
-    {
-        **_paths(
-            _PLACED,
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        ),
-        "spec.hostNetwork": _flag("spec.hostNetwork"),
-    }
-)
-
-_EVENT_PARTS: Final = (
-    "kind",
-    "namespace",
-    "name",
-    "uid",
-    "apiVersion",
-    "resourceVersion",
-    "fieldPath",
-)
-
-
-def _event_fields(about: str, *more: tuple[str, str]) -> Mapping[str, FieldReader]:
-    labels = {f"{about}.{part}": at(f"involvedObject.{part}") for part in _EVENT_PARTS}
-    return MappingProxyType(
-        {
-            **_PLACED,
-            **labels,
-            "reason": at("reason"),
-            "type": at("type"),
-            **{label: at(path) for label, path in more},
-        }
-    )
+_SLICE_FIELDS: Final = paths(NAMED, "spec.nodeName", "spec.driver")
 
 
 def _dra_kinds(version: KubernetesVersion) -> list[dict[str, Any]]:
-    newest = _paths(_SLICE_FIELDS, "spec.pool.name")
+    newest = paths(_SLICE_FIELDS, "spec.pool.name")
     return [
         {
             "resource": resources.DEVICE_CLASSES,
             "type": "resource.DeviceClass",
             "strategy": DeviceClasses("resource.DeviceClass"),
-            "fields": _PLACED,
+            "fields": PLACED,
         },
         {
             "resource": resources.DEVICE_TAINT_RULES,
             "type": "resource.DeviceTaintRule",
             "strategy": DeviceTaintRules("resource.DeviceTaintRule"),
-            "fields": _PLACED,
+            "fields": PLACED,
             "subresources": ("status",),
             "deletes_to_object": False,
             "stored_version": "v1beta2",
@@ -179,14 +114,14 @@ def _dra_kinds(version: KubernetesVersion) -> list[dict[str, Any]]:
             "resource": resources.RESOURCE_CLAIMS,
             "type": "resource.ResourceClaim",
             "strategy": ResourceClaims("resource.ResourceClaim"),
-            "fields": _PLACED,
+            "fields": PLACED,
             "subresources": ("status",),
         },
         {
             "resource": resources.RESOURCE_CLAIM_TEMPLATES,
             "type": "resource.ResourceClaimTemplate",
             "strategy": ResourceClaimTemplates("resource.ResourceClaimTemplate"),
-            "fields": _PLACED,
+            "fields": PLACED,
         },
         {
             "resource": resources.RESOURCE_SLICES,
@@ -198,7 +133,7 @@ def _dra_kinds(version: KubernetesVersion) -> list[dict[str, Any]]:
             "resource": POOL_STATUS_REQUESTS,
             "type": "resourcev1alpha3.ResourcePoolStatusRequest",
             "strategy": PoolStatusRequests("resourcev1alpha3.ResourcePoolStatusRequest"),
-            "fields": _NAMED,
+            "fields": NAMED,
             "subresources": ("status",),
             "deletes_to_object": False,
         },
@@ -207,142 +142,6 @@ def _dra_kinds(version: KubernetesVersion) -> list[dict[str, Any]]:
 
 _POOL_SELECTOR_SINCE: Final = 37
 """``spec.pool.name`` became a field label in 1.37."""
-
-
-def _plain_kinds() -> list[dict[str, Any]]:
-    plain = {
-        resources.SERVICE_ACCOUNTS: ("core.ServiceAccount", Strategy, ("sa",), True),
-        resources.CONFIG_MAPS: ("core.ConfigMap", core.ConfigMaps, ("cm",), False),
-    }
-    return [
-        {
-            "resource": resource,
-            "type": name,
-            "strategy": strategy(name),
-            "fields": _PLACED,
-            "short_names": short,
-            "deletes_to_object": to_object,
-            "subresources": ("token",) if resource is resources.SERVICE_ACCOUNTS else (),
-        }
-        for resource, (name, strategy, short, to_object) in plain.items()
-    ]
-
-
-def _rbac_kinds() -> list[dict[str, Any]]:
-    kinds = {
-        "ClusterRole": ("clusterroles", False),
-        "ClusterRoleBinding": ("clusterrolebindings", False),
-        "Role": ("roles", True),
-        "RoleBinding": ("rolebindings", True),
-    }
-    return [
-        {
-            "resource": Resource(_RBAC, "v1", plural, name, namespaced),
-            "type": f"rbac.{name}",
-            "strategy": core.Rbac(f"rbac.{name}"),
-            "fields": _PLACED if namespaced else _NAMED,
-            "deletes_to_object": False,
-        }
-        for name, (plural, namespaced) in kinds.items()
-    ]
-
-
-def _app_kinds() -> list[dict[str, Any]]:
-    return [
-        {
-            "resource": Resource("apps", "v1", plural, name, namespaced=True),
-            "type": f"apps.{name}",
-            "strategy": core.Workloads(f"apps.{name}"),
-            "fields": _PLACED,
-            "short_names": (short,),
-            "categories": ("all",),
-            "deletes_to_object": False,
-        }
-        for name, plural, short in (
-            ("Deployment", "deployments", "deploy"),
-            ("DaemonSet", "daemonsets", "ds"),
-        )
-    ]
-
-
-_RBAC: Final = "rbac.authorization.k8s.io"
-
-
-def _core_kinds() -> list[dict[str, Any]]:
-    return [
-        {
-            "resource": resources.NAMESPACES,
-            "type": "core.Namespace",
-            "strategy": core.Namespaces("core.Namespace"),
-            "fields": _paths(_NAMED, "status.phase"),
-            "short_names": ("ns",),
-            "subresources": ("status",),
-            "verbs": tuple(verb for verb in ALL_VERBS if verb != "deletecollection"),
-        },
-        {
-            "resource": resources.NODES,
-            "type": "core.Node",
-            "strategy": core.Nodes("core.Node"),
-            "fields": MappingProxyType(
-                {**_NAMED, "spec.unschedulable": _flag("spec.unschedulable")}
-            ),
-            "short_names": ("no",),
-            "subresources": ("status",),
-            "deletes_to_object": False,
-        },
-        {
-            "resource": resources.PODS,
-            "type": "core.Pod",
-            "strategy": core.Pods("core.Pod"),
-            "fields": _POD_FIELDS,
-            "short_names": ("po",),
-            "categories": ("all",),
-            "subresources": ("binding", "status"),
-        },
-        {
-            "resource": resources.SECRETS,
-            "type": "core.Secret",
-            "strategy": core.Secrets("core.Secret"),
-            "fields": _paths(_PLACED, "type"),
-            "deletes_to_object": False,
-        },
-    ]
-
-
-def _event_kinds() -> list[dict[str, Any]]:
-    return [
-        {
-            "resource": resources.EVENTS,
-            "type": "core.Event",
-            "strategy": events.CoreEvents("core.Event"),
-            "fields": _event_fields(
-                "involvedObject",
-                ("source", "source.component"),
-                ("reportingComponent", "reportingComponent"),
-            ),
-            "short_names": ("ev",),
-            "deletes_to_object": False,
-        },
-        {
-            "resource": resources.EVENTS_K8S_IO,
-            "type": "events.Event",
-            "stored": "core.Event",
-            "strategy": events.NewEvents("events.Event"),
-            "fields": _event_fields("regarding", ("reportingController", "reportingComponent")),
-            "short_names": ("ev",),
-            "deletes_to_object": False,
-            "fails_as_core": True,
-            "view": events.to_new,
-            "unview": events.to_core,
-        },
-        {
-            "resource": resources.LEASES,
-            "type": "coordination.Lease",
-            "strategy": core.Leases("coordination.Lease"),
-            "fields": _PLACED,
-            "deletes_to_object": False,
-        },
-    ]
 
 
 def _beta_kinds(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -390,8 +189,7 @@ def registry(version: KubernetesVersion) -> dict[tuple[str, str, str], Kind]:
     found: dict[tuple[str, str, str], Kind] = {}
     dra = [_of_release(entry, version) for entry in _dra_kinds(version)]
     wanted = [entry for entry in [*dra, *_beta_kinds(dra)] if entry["resource"] in version.served]
-    others = [*_plain_kinds(), *_core_kinds(), *_event_kinds(), *_rbac_kinds(), *_app_kinds()]
-    for entry in [*wanted, *others]:
+    for entry in [*wanted, *other_kinds()]:
         resource: Resource = entry["resource"]
         head = encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
         kind = Kind(singular=resource.kind.lower(), head=head, **entry)
