@@ -107,22 +107,25 @@ class Quantity:
 
     def plus(self, other: Quantity) -> Quantity:
         """The sum, in the style of this quantity unless that is zero."""
-        style = self.style if self.nanos else other.style
-        nanos = self.nanos + other.nanos
-        if not self.large and not other.large:
-            kept = _sum_int64((self.number, self.scale), (other.number, other.scale))
-            if kept is not None:
-                return Quantity(nanos, _canonical(nanos, style), style, *kept)
-        scale = min(self.scale, other.scale)
-        factor: int = 10 ** (NANO_SCALE + scale)
-        return Quantity(
-            nanos, _canonical(nanos, style), style, nanos // factor, scale, large=True
-        )
+        return self._joined(other, other.nanos, other.number)
 
     def minus(self, other: Quantity) -> Quantity:
         """The difference, in the style of this quantity unless that is zero."""
-        negated = dataclasses.replace(other, nanos=-other.nanos, number=-other.number)
-        return self.plus(negated)
+        # The server negates in 64 bits, where the least number has no positive.
+        number = -other.number if other.number >= -_INT64_MAX else other.number
+        return self._joined(other, -other.nanos, number)
+
+    def _joined(self, other: Quantity, nanos: int, number: int) -> Quantity:
+        style = self.style if self.nanos else other.style
+        if not self.large and not other.large:
+            kept = _sum_int64((self.number, self.scale), (number, other.scale))
+            if kept is not None:
+                exact: int = kept[0] * 10 ** (NANO_SCALE + kept[1])
+                return Quantity(exact, _canonical(exact, style), style, *kept)
+        total = self.nanos + nanos
+        scale = min(self.scale, other.scale)
+        factor: int = 10 ** (NANO_SCALE + scale)
+        return Quantity(total, _canonical(total, style), style, total // factor, scale, large=True)
 
     @classmethod
     def of_int(cls, value: int) -> Quantity:
@@ -150,7 +153,7 @@ def _shifted_int64(number: int, scale: int) -> int | None:
     if scale > _SHIFT_MAX:
         return None
     value: int = number * 10**scale
-    return value if -_INT64_MAX <= value <= _INT64_MAX else None
+    return value if -_INT64_MAX - 1 <= value <= _INT64_MAX else None
 
 
 def _sum_int64(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:
@@ -162,9 +165,9 @@ def _sum_int64(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] 
     scale = min(one[1], other[1])
     first = _shifted_int64(one[0], one[1] - scale)
     second = _shifted_int64(other[0], other[1] - scale)
-    if first is None or second is None or abs(first + second) > _INT64_MAX:
+    if first is None or second is None or first + second > _INT64_MAX:
         return None
-    return first + second, scale
+    return (first + second, scale) if first + second >= -_INT64_MAX - 1 else None
 
 
 def canonical(value: str | int) -> str:

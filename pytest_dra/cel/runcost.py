@@ -132,7 +132,9 @@ def _number(value: Any) -> int:
 
 
 def _listing(factor: float, count: int) -> int:
-    return int(float(count) * max(factor, 0.0) if factor >= 0 else count) + 1 + LIST_COST
+    product = float(count) * factor if factor >= 0 else float(count)
+    # What does not fit 64 bits becomes half of them on the machines that Kubernetes runs on.
+    return (2**63 if product >= 2.0**64 else int(product)) + 1 + LIST_COST
 
 
 def _result_size(_args: list[object], result: Any) -> int:

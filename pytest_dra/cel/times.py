@@ -220,11 +220,10 @@ def _named_offset(seconds: int, zone: str) -> int | CelError:
     loaded = _zone(zone)
     if loaded is None:
         return CelError("time-zone", f"unknown time zone {zone[:40]}")
+    # At both ends of the calendar the local date may be one that Python does not know.
+    seconds = max(_MOMENT_MIN + 2 * _DAY_SECONDS, min(seconds, _MOMENT_MAX - 2 * _DAY_SECONDS))
     moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-    try:
-        local = (moment + datetime.timedelta(seconds=seconds)).astimezone(loaded)
-    except OverflowError:
-        return 0
+    local = (moment + datetime.timedelta(seconds=seconds)).astimezone(loaded)
     return int((local.utcoffset() or datetime.timedelta()).total_seconds())
 
 
