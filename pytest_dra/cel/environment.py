@@ -159,7 +159,12 @@ def _environment(minor: int, stored: bool, features: frozenset[str]) -> Environm
     return Environment(
         minor=minor,
         stored=stored,
-        functions=_functions(cel_lists=cel_lists, includes=includes, old=minor < _NEW_LANGUAGE),
+        functions=_functions(
+            cel_lists=cel_lists,
+            includes=includes,
+            old=minor < _NEW_LANGUAGE,
+            strings_first=stored and minor >= 37,
+        ),
         macros={**macros.STANDARD, **(macros.LISTS if cel_lists else {})},
         fields=fields,
         leaf=leaf,
@@ -170,8 +175,10 @@ def _environment(minor: int, stored: bool, features: frozenset[str]) -> Environm
     )
 
 
-@functools.lru_cache(maxsize=8)
-def _functions(*, cel_lists: bool, includes: bool, old: bool) -> dict[str, list[Overload]]:
+@functools.lru_cache(maxsize=16)
+def _functions(
+    *, cel_lists: bool, includes: bool, old: bool, strings_first: bool
+) -> dict[str, list[Overload]]:
     tables = [signatures.STANDARD, signatures.EXTENSIONS, signatures.KUBERNETES]
     tables.append(signatures.AUTHORIZATION)
     if cel_lists:
@@ -180,7 +187,12 @@ def _functions(*, cel_lists: bool, includes: bool, old: bool) -> dict[str, list[
         tables.append(signatures.INT_DURATION)
     if includes:
         tables.append(signatures.INCLUDES)
-    return signatures.by_name(overload for table in tables for overload in _read(table))
+    found = signatures.by_name(overload for table in tables for overload in _read(table))
+    if strings_first:
+        # Which overload is tried first decides the type of a variable that has none yet.
+        for name in ("indexOf", "lastIndexOf"):
+            found[name].sort(key=lambda one: one.args[0].kind == "list")
+    return found
 
 
 @functools.lru_cache(maxsize=8)

@@ -112,7 +112,7 @@ def _is_date(text: str) -> bool:
 
 
 def _date(text: str) -> list[str]:
-    return [] if _is_date(text) else ["must be a date"]
+    return [] if _is_date(text) else ["invalid date"]
 
 
 def _datetime(text: str) -> list[str]:
@@ -121,15 +121,15 @@ def _datetime(text: str) -> list[str]:
         match = _CLOCK.fullmatch(parts[1])
         if match and match[1] <= "23" and match[2] <= "59" and match[3] <= "59":
             return []
-    return ["must be a date and time"]
+    return ["invalid datetime"]
 
 
 def _uuid(text: str) -> list[str]:
-    return _form(text, _UUID, "must be a UUID")
+    return _form(text, _UUID, "does not match the UUID format")
 
 
 def _byte(text: str) -> list[str]:
-    return _form(text, _BASE64, "must be base64")
+    return _form(text, _BASE64, "invalid base64")
 
 
 FORMATS: Final = {
