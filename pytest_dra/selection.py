@@ -43,7 +43,9 @@ def _matches(word: str, ids: Collection[str]) -> set[str]:
 def _nothing(word: str, implemented: Collection[str], known: Collection[str]) -> str:
     if _matches(word, known):
         return f"--dra-case={word}: in the catalogue, but not in this release of the suite"
-    near = difflib.get_close_matches(word, sorted(implemented), n=3)
+    area, dash, number = word.partition("-")
+    meant = f"{area}-{number:0>3}" if dash and number.isdigit() else word
+    near = difflib.get_close_matches(meant, sorted(implemented), n=3)
     areas = ", ".join(sorted({id.split("-")[0] for id in implemented}))
     hint = f"did you mean {', '.join(near)}?" if near else f"areas are {areas}"
     return f"--dra-case={word}: matches no case; {hint}"

@@ -12,8 +12,12 @@ import yaml
 
 import pytest_dra.runner
 import pytest_dra.session  # noqa: F401
+from pytest_dra.cases import implemented
 from pytest_dra.options import OPTIONS
 from tests.plugin.scripted import VARIABLE
+
+EVERY = len(implemented())
+"""Cases of the suite."""
 
 ROOT = Path(__file__).parents[2]
 

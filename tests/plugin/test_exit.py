@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.plugin.conftest import EVERY
 from tests.plugin.conftest import Runs
 from tests.plugin.conftest import text_of
 
@@ -22,7 +23,7 @@ def outcome(done: pytest.RunResult, **counts: int) -> None:
 
 def test_all_passed(runs: Runs) -> None:
     done = runs.judge()
-    outcome(done, passed=48)
+    outcome(done, passed=EVERY)
     assert done.ret is pytest.ExitCode.OK
     done.stdout.fnmatch_lines(["verdict: conformant (NODE-CORE at wire depth on Kubernetes 1.37)*"])
     done.stdout.no_fnmatch_line("exit status*")
@@ -68,13 +69,13 @@ def test_a_failed_must(runs: Runs) -> None:
 def test_a_failed_should(runs: Runs) -> None:
     runs.script(REG_005="failed")
     done = runs.judge()
-    outcome(done, passed=47, xfailed=1)
+    outcome(done, passed=EVERY - 1, xfailed=1)
     assert done.ret is pytest.ExitCode.OK
     assert runs.states()["REG-005"] == "failed"
     assert runs.report()["verdict"] == "conformant"
 
     done = runs.judge("--dra-strict")
-    outcome(done, passed=47, failed=1)
+    outcome(done, passed=EVERY - 1, failed=1)
     assert done.ret is pytest.ExitCode.TESTS_FAILED
     assert runs.report()["verdict"] == "conformant"
 
@@ -93,7 +94,7 @@ def test_an_errored_case_is_never_the_drivers(runs: Runs) -> None:
 def test_a_case_that_was_not_judged_is_skipped_with_its_reason(runs: Runs, state: str) -> None:
     runs.script(PREP_006=state)
     done = runs.judge("-rs")
-    outcome(done, passed=47, skipped=1)
+    outcome(done, passed=EVERY - 1, skipped=1)
     assert done.ret is pytest.ExitCode.TESTS_FAILED
     assert runs.report()["verdict"] == "partial"
     assert f"{state}: a reason" in text_of(done)
@@ -102,7 +103,7 @@ def test_a_case_that_was_not_judged_is_skipped_with_its_reason(runs: Runs, state
 def test_a_case_that_does_not_apply_is_no_skip(runs: Runs) -> None:
     runs.script(PREP_006="not-applicable")
     done = runs.judge()
-    outcome(done, passed=48)
+    outcome(done, passed=EVERY)
     assert done.ret is pytest.ExitCode.OK
     assert runs.cases()["PREP-006"]["reason"] == "a reason"
 
@@ -127,7 +128,7 @@ def test_musts_that_do_not_apply_are_no_musts_that_ran(runs: Runs) -> None:
 def test_a_failing_test_of_the_user_fails_the_run(runs: Runs) -> None:
     runs.pytester.makepyfile("def test_own(): assert False")
     done = runs.judge("--dra-suite=with")
-    outcome(done, passed=48, failed=1)
+    outcome(done, passed=EVERY, failed=1)
     assert done.ret is pytest.ExitCode.TESTS_FAILED
     assert runs.report()["verdict"] == "conformant"
 
@@ -135,7 +136,7 @@ def test_a_failing_test_of_the_user_fails_the_run(runs: Runs) -> None:
 def test_a_module_of_the_user_that_cannot_be_imported_fails_the_run(runs: Runs) -> None:
     runs.pytester.makepyfile("import no_such_module")
     done = runs.judge("--dra-suite=with", "--continue-on-collection-errors")
-    outcome(done, passed=48, errors=1)
+    outcome(done, passed=EVERY, errors=1)
     assert done.ret is pytest.ExitCode.TESTS_FAILED
     done = runs.judge("--dra-suite=with")
     assert done.ret is pytest.ExitCode.INTERRUPTED

@@ -8,6 +8,7 @@ from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
 from pytest_dra.selection import SelectionError
 from pytest_dra.selection import select
+from tests.plugin.conftest import EVERY
 from tests.plugin.conftest import Runs
 
 IDS = implemented()
@@ -52,7 +53,7 @@ def ran(runs: Runs) -> set[str]:
 
 
 def test_a_keyword_selects_by_id(runs: Runs) -> None:
-    runs.judge("-k", "REG-002", PARTIAL).assert_outcomes(passed=1, deselected=47)
+    runs.judge("-k", "REG-002", PARTIAL).assert_outcomes(passed=1, deselected=EVERY - 1)
     assert ran(runs) == {"REG-002"}
     assert runs.cases()["REG-001"]["reason"] == "deselected"
 
@@ -65,13 +66,13 @@ def test_a_keyword_and_case_ids_select_together(runs: Runs) -> None:
 def test_the_marker_selects_the_cases_beside_the_users_tests(runs: Runs) -> None:
     runs.pytester.makepyfile("def test_own(): pass")
     done = runs.judge("-m", "dra_case", "--dra-suite=with", "--dra-case=REG", PARTIAL)
-    done.assert_outcomes(passed=len(ran(runs)), deselected=49 - len(ran(runs)))
+    done.assert_outcomes(passed=len(ran(runs)), deselected=EVERY + 1 - len(ran(runs)))
 
 
 def test_collecting_alone_lists_each_case_and_judges_none(runs: Runs) -> None:
     done = runs.judge("--co", "-q")
     assert done.ret is pytest.ExitCode.OK
-    assert len([line for line in done.outlines if "::test_" in line]) == len(IDS) == 48
+    assert len([line for line in done.outlines if "::test_" in line]) == len(IDS) == EVERY
     done.stdout.no_fnmatch_line("*verdict*")
 
 
@@ -88,7 +89,7 @@ def test_cases_that_disturb_the_driver_come_last_and_the_users_tests_first(runs:
 def test_the_first_failure_stops_the_run_and_the_rest_is_not_run(runs: Runs) -> None:
     runs.script(PREP_001="failed")
     done = runs.judge("-x", "--dra-case=PREP-001,PREP-002,PREP-003")
-    done.assert_outcomes(failed=1, deselected=45)
+    done.assert_outcomes(failed=1, deselected=EVERY - 3)
     assert done.ret is pytest.ExitCode.TESTS_FAILED
     cases = runs.cases()
     reasons = sorted(each.get("reason", each["state"]) for each in cases.values())
@@ -105,10 +106,10 @@ def test_a_failed_should_does_not_stop_a_run(runs: Runs) -> None:
 
 def test_what_failed_last_runs_again_alone(runs: Runs) -> None:
     runs.script(PREP_006="failed", CDI_001="failed")
-    runs.judge("-q").assert_outcomes(failed=2, passed=46)
+    runs.judge("-q").assert_outcomes(failed=2, passed=EVERY - 2)
     runs.script(CDI_001="failed")
     done = runs.judge("--lf")
-    done.assert_outcomes(failed=1, passed=1, deselected=46)
+    done.assert_outcomes(failed=1, passed=1, deselected=EVERY - 2)
     assert ran(runs) == {"PREP-006", "CDI-001"}
 
 

@@ -15,6 +15,7 @@ from pytest_dra.options import Settings
 from pytest_dra.options import resolve
 from pytest_dra.suite import case_directory
 from pytest_dra.suite import collection_of
+from tests.plugin.conftest import EVERY
 from tests.plugin.conftest import ROOT
 from tests.plugin.conftest import RUN_LIMIT_S
 from tests.plugin.conftest import Runs
@@ -89,17 +90,17 @@ def own(runs: Runs) -> Runs:
 
 
 def test_a_driver_on_the_command_line_runs_the_cases_alone(own: Runs) -> None:
-    own.judge(*SELECTION).assert_outcomes(passed=2, deselected=46)
+    own.judge(*SELECTION).assert_outcomes(passed=2, deselected=EVERY - 2)
 
 
 def test_a_driver_in_the_environment_runs_them_beside_the_users_tests(own: Runs) -> None:
     own.environment(PYTEST_DRA_DRIVER="fake")
-    own.inside(*SELECTION).assert_outcomes(passed=4, deselected=46)
+    own.inside(*SELECTION).assert_outcomes(passed=4, deselected=EVERY - 2)
 
 
 def test_a_driver_in_the_ini_file_runs_them_beside_the_users_tests(own: Runs) -> None:
     own.pytester.makeini("[pytest]\ndra_driver = fake\n")
-    own.inside(*SELECTION).assert_outcomes(passed=4, deselected=46)
+    own.inside(*SELECTION).assert_outcomes(passed=4, deselected=EVERY - 2)
 
 
 def test_paths_are_taken_alone_and_leave_no_report(own: Runs) -> None:
@@ -112,19 +113,19 @@ def test_paths_are_taken_alone_and_leave_no_report(own: Runs) -> None:
 
 def test_the_cases_can_be_a_path_too(own: Runs) -> None:
     done = own.judge("--pyargs", "pytest_dra.conformance", *SELECTION)
-    done.assert_outcomes(passed=2, deselected=46)
+    done.assert_outcomes(passed=2, deselected=EVERY - 2)
     assert own.states()["PREP-006"] == "passed"
 
 
 def test_testpaths_of_the_user_do_not_hide_the_cases(own: Runs) -> None:
     own.pytester.makeini("[pytest]\ntestpaths = test_own.py\n")
-    own.judge(*SELECTION).assert_outcomes(passed=2, deselected=46)
-    own.judge("--dra-suite=with", *SELECTION).assert_outcomes(passed=3, deselected=46)
+    own.judge(*SELECTION).assert_outcomes(passed=2, deselected=EVERY - 2)
+    own.judge("--dra-suite=with", *SELECTION).assert_outcomes(passed=3, deselected=EVERY - 2)
 
 
 def test_an_empty_folder_is_enough(runs: Runs) -> None:
     done = runs.judge()
-    done.assert_outcomes(passed=48)
+    done.assert_outcomes(passed=EVERY)
     assert done.ret is pytest.ExitCode.OK
 
 
@@ -133,7 +134,7 @@ def test_strict_configuration_of_the_user_is_no_hindrance(own: Runs) -> None:
     if pytest.version_tuple < (9, 0):
         pytest.skip("strict came with pytest 9")
     done = own.apart("-W", "error", "--dra-driver=fake", "--dra-suite=with", *SELECTION)
-    done.assert_outcomes(passed=4, deselected=46)
+    done.assert_outcomes(passed=4, deselected=EVERY - 2)
     done.stdout.fnmatch_lines(["*strict=true (ini)*"])
 
 
@@ -146,7 +147,7 @@ def test_fixtures_of_the_user_that_apply_to_all_tests_apply_to_cases(own: Runs) 
             raise RuntimeError("no licence server")
     """)
     done = own.judge(*SELECTION)
-    done.assert_outcomes(errors=2, deselected=46)
+    done.assert_outcomes(errors=2, deselected=EVERY - 2)
     assert done.ret is pytest.ExitCode.TESTS_FAILED
     assert own.states()["PREP-006"] == "errored"
     assert "no licence server" in own.cases()["PREP-006"]["error"]
@@ -162,7 +163,7 @@ def test_a_case_that_the_user_skips_is_deselected_with_the_users_reason(own: Run
                 if item.get_closest_marker("dra_case").args == ("PREP-006",):
                     item.add_marker(pytest.mark.skip(reason="not today"))
     """)
-    own.judge(*SELECTION).assert_outcomes(passed=1, skipped=1, deselected=46)
+    own.judge(*SELECTION).assert_outcomes(passed=1, skipped=1, deselected=EVERY - 2)
     assert own.cases()["PREP-006"]["reason"] == "deselected: not today"
 
 
@@ -179,7 +180,7 @@ def test_a_virtual_environment_inside_the_folder_does_not_hide_the_cases(own: Ru
         timeout=RUN_LIMIT_S,
     )
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    for arguments, cases in [(["--dra-driver=fake"], 48), ([], 0)]:
+    for arguments, cases in [(["--dra-driver=fake"], EVERY), ([], 0)]:
         done = subprocess.run(
             [str(folder / "bin" / "python"), "-m", "pytest", "--co", "-q", *arguments],
             cwd=own.folder,
