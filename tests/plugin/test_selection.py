@@ -21,7 +21,7 @@ PARTIAL = "--dra-require=partial"
         ("PREP-006", {"PREP-006"}),
         ("prep-006", {"PREP-006"}),
         (" PREP-006 , reg-00[12],", {"PREP-006", "REG-001", "REG-002"}),
-        ("RST", {"RST-001"}),
+        ("RST", {id for id in IDS if id.startswith("RST-")}),
         ("IDEM-*", {id for id in IDS if id.startswith("IDEM-")}),
         ("idem", {id for id in IDS if id.startswith("IDEM-")}),
         ("*-001", {id for id in IDS if id.endswith("-001")}),
