@@ -43,8 +43,8 @@ def _judge(
 def _problem(kind: str, expression: str, minor: int, features: frozenset[str]) -> tuple[str, bool]:
     """What is wrong with an expression ("": nothing), and whether it is too costly."""
     # imported when first needed: most runs never write an expression
-    from pytest_dra.cel.environment import COST_MAX
-    from pytest_dra.cel.environment import environment
+    from pytest_dra.cel.environments import COST_MAX
+    from pytest_dra.cel.environments import environment
     from pytest_dra.cel.errors import CompileError
     from pytest_dra.cel.program import compile_derived
     from pytest_dra.cel.program import compile_selector

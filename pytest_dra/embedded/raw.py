@@ -12,6 +12,7 @@ import functools
 import json
 import re
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 from typing import Final
@@ -40,13 +41,18 @@ _LARGEST_PLAIN: Final = 1e21
 
 
 class RawObject(dict[str, Any]):
-    """A JSON object with its ``text``; two of them are equal if their texts are."""
+    """A JSON object with its ``text``; two of them are equal if their texts are.
+
+    Made like a dict, without a text, it is spelled as Go would do it.
+    """
 
     text: str
 
-    def __init__(self, value: Mapping[str, Any], text: str) -> None:
+    def __init__(
+        self, value: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), text: str | None = None
+    ) -> None:
         super().__init__(value)
-        self.text = text
+        self.text = canonical(self) if text is None else text
 
     def __eq__(self, other: object) -> bool:
         return self.text == other.text if isinstance(other, RawObject) else super().__eq__(other)

@@ -43,3 +43,7 @@ class RecordedRequest(ApiRequest):
     @body.setter
     def body(self, kept: Json | Unread | None) -> None:
         object.__setattr__(self, "_kept", kept)
+
+
+# reports name events by their class, and this one is no kind of its own
+RecordedRequest.__name__ = RecordedRequest.__qualname__ = ApiRequest.__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import stat
 import threading
@@ -16,8 +17,10 @@ from pytest_dra.embedded import User
 from pytest_dra.embedded import write_kubeconfig
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Timeline
+from tests.embedded.client import CLAIMS
 from tests.embedded.client import SLICES
 from tests.embedded.client import Client
+from tests.embedded.client import claim
 from tests.embedded.client import slice_
 
 
@@ -165,4 +168,18 @@ def test_a_recorded_body_is_the_one_that_was_sent_though_it_is_kept_as_bytes(
     assert event.body is event.body
     renamed = dataclasses.replace(event, identity="somebody")
     assert (renamed.identity, renamed.body) == ("somebody", slice_())
-    assert "gpu.example.com" in repr(renamed)
+    assert repr(renamed).startswith("ApiRequest(")
+    assert dataclasses.asdict(renamed)["body"] == slice_()
+
+
+def test_recorded_claims_can_be_copied_and_written_down(client: Client, timeline: Timeline) -> None:
+    body = claim()
+    body["spec"]["devices"]["config"] = [
+        {"opaque": {"driver": "gpu.example.com", "parameters": {"a": 1}}}
+    ]
+    client.post(CLAIMS, body)
+    event = timeline.entries(ApiRequest)[-1].event
+    copied = dataclasses.asdict(event)
+    assert copied["answer"]["spec"]["devices"]["config"] == body["spec"]["devices"]["config"]
+    assert copied["body"] == body
+    assert copy.deepcopy(event.answer) == event.answer
