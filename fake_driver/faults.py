@@ -38,6 +38,7 @@ _MODULES: Final = (
     "faults_claim",
     "faults_cdi",
     "faults_release",
+    "faults_restart",
     "faults_request",
     "faults_failure",
     "faults_order",

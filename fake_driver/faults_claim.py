@@ -1,4 +1,4 @@
-"""Faults of Prepare, of its repetition, of CDI specs and of taking over (PREP, IDEM, CDI, RST)."""
+"""Faults of Prepare, of its repetition, of CDI specs and of taking over (PREP, IDEM, CDI)."""
 
 from __future__ import annotations
 
@@ -303,34 +303,3 @@ class UnboundedName(CdiStore):
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:
                 raise
-
-
-@fault("RST-001", "forget prepared claims at start but keep their devices marked busy")
-class ForgetsClaims(Ledger):
-    """The mark lasts for the life of the process, or until the claim has been refused a Prepare
-    and is unprepared then: so the cases that come after are not affected."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.busy: dict[str, Record] = {}
-        self.refused: set[str] = set()
-
-    def open(self) -> None:
-        super().open()
-        with self.exclusive():
-            for record in self.all():
-                self.busy[record.ref.uid] = record
-                super().forget(record.ref)
-        self.taken_over = frozenset()
-
-    def in_use(self, ref: ClaimRef, held: Held) -> Record | None:
-        for record in self.busy.values():
-            if any(held.excludes(taken) for taken in record.allocation.held):
-                self.refused.add(ref.uid)
-                return record
-        return super().in_use(ref, held)
-
-    def forget(self, ref: ClaimRef) -> None:
-        super().forget(ref)
-        if ref.uid in self.refused:
-            self.busy.pop(ref.uid, None)

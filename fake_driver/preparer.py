@@ -106,12 +106,7 @@ class Preparer:
 
     def first(self, ref: ClaimRef, allocation: Allocation, call: Call) -> tuple[Prepared, ...]:
         """Prepare a claim that is not prepared."""
-        for held in allocation.held:
-            if not self.inventory.has(held.pool, held.device):
-                raise UnknownDeviceError(
-                    f"claim {ref}: there is no device {held.device!r} in pool {held.pool!r}"
-                )
-            self.check_free(ref, held, call)
+        self.check(ref, allocation, call)
         record = Record(ref=ref, allocation=allocation)
         self.cdi.write(record)
         try:
@@ -122,6 +117,15 @@ class Preparer:
             raise
         _log.info("prepared claim %s: %d devices", ref, len(allocation.held))
         return record.answer(self.cdi.kind)
+
+    def check(self, ref: ClaimRef, allocation: Allocation, call: Call) -> None:
+        """ClaimError if a device of the allocation does not exist or cannot be had."""
+        for held in allocation.held:
+            if not self.inventory.has(held.pool, held.device):
+                raise UnknownDeviceError(
+                    f"claim {ref}: there is no device {held.device!r} in pool {held.pool!r}"
+                )
+            self.check_free(ref, held, call)
 
     def check_free(self, ref: ClaimRef, held: Held, call: Call) -> None:
         """ClaimError if another claim has the device and does not share it."""

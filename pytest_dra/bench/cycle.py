@@ -7,6 +7,7 @@ from it, so that one defect fails one case.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_dra import cdi
@@ -54,8 +55,18 @@ class PlainCycle:
 
 def residue_of(claim: Claim, now: Tree, before: Tree) -> frozenset[str]:
     """Paths that a claim has left, with its uid and name replaced."""
-    left = now.added_since(before) | now.naming([claim.uid])
-    return normalised(left, {claim.uid: "{uid}", claim.name: "{name}"})
+    return residue_of_all([claim], now, before)
+
+
+def residue_of_all(claims: Sequence[Claim], now: Tree, before: Tree) -> frozenset[str]:
+    """Paths that claims have left together, with their uids and names replaced."""
+    left = now.added_since(before) | now.naming([claim.uid for claim in claims])
+    names = {text: word for each in claims for text, word in _words(each)}
+    return normalised(left, names)
+
+
+def _words(claim: Claim) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (claim.uid, "{uid}"), (claim.name, "{name}")
 
 
 def unresolved(registry: cdi.Registry, ids: list[str]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,7 +102,7 @@ class Instance:
             outside=node.outside,
         )
         self._cluster = cluster
-        self._node = node
+        self.place = node
         self._expected_name = driver_name
         self.user = cluster.driver_kubeconfig(
             self.directories.kubeconfig, instance=name, node=node.name
@@ -114,8 +115,8 @@ class Instance:
             wipe=self._wipe,
             locate=node.outside,
         )
-        self.driver = Driver(
-            components,
+        self._launch = functools.partial(
+            Driver,
             directories=self.directories,
             keeper=keeper,
             timeline=timeline,
@@ -124,13 +125,14 @@ class Instance:
             driver_name=driver_name or "",
             jail=node.jail,
         )
+        self.driver = self._launch(components, instance=name)
         self.started_serial = 0
         self._predecessors: tuple[Plugin, ...] = ()
         self._silent: set[str] = set()
 
     def start(self) -> None:
         """Kubelet first, then the driver, as on a node that boots. Raises LaunchError."""
-        self._node.make()
+        self.place.make()
         self.specs.start()
         self.kubelet.start()
         self._start_driver()
@@ -153,14 +155,22 @@ class Instance:
         self.kubelet.stop()
         self.specs.stop()
 
-    def end(self) -> None:
-        """SIGTERM, and SIGKILL where that does not help; the files stay."""
-        if not self.driver.terminate(Deadline.after(STOP_S)):
-            self.driver.kill()
+    def end(self, *, within_s: float = STOP_S) -> bool:
+        """SIGTERM, and SIGKILL where that does not help in time; the files stay.
+
+        Returns:
+            True if the driver has ended by itself.
+        """
+        return self.driver.terminate(Deadline.after(within_s))
+
+    def another(self, components: Sequence[Component] | None = None) -> Driver:
+        """A second driver of this node, with another pod's uid; its owner starts and ends it."""
+        chosen = self.driver.components if components is None else components
+        return self._launch(chosen, instance=f"{self.name}-2")
 
     def delete_slices_of_node(self) -> None:
         """Delete all slices of the node in one request, as a kubelet does when it starts."""
-        self._node.wipe_slices(None)
+        self.place.wipe_slices(None)
 
     def kill(self) -> None:
         """SIGKILL the driver; its files stay, as after a crash."""
@@ -176,17 +186,18 @@ class Instance:
         Raises:
             UnsupportedEnvironment: the driver could tell that it was none; nothing was done.
         """
-        self._node.must_reboot_truly()
-        self.end()
-        self.kubelet.reboot()
-        self._node.reboot()
-        self.start()
+        self.place.must_reboot_truly()
+        with self.timeline.disturbance("reboot"):
+            self.end()
+            self.kubelet.reboot()
+            self.place.reboot()
+            self.start()
 
     def renew(self) -> None:
         """Begin again with a new process on empty directories, without slices of this driver."""
         self.driver.kill()
         self.kubelet.stop()
-        self._node.wipe()
+        self.place.wipe()
         self._delete_slices()
         self.start()
 
@@ -376,16 +387,14 @@ class Instance:
         whether the form is right is the matter of one case, and must not spoil the others.
         """
         plain = endpoint.removeprefix("unix://").removeprefix("unix:")
-        return self._node.outside(Path(plain) if plain.startswith("/") else Path.cwd() / plain)
+        return self.place.outside(Path(plain) if plain.startswith("/") else Path.cwd() / plain)
 
     def _wipe(self, driver: str | None) -> None:
         text = f"the kubelet wipes the slices of {driver or 'all drivers'}"
         self.timeline.add(Mark(text=text, instance=self.name))
-        self._node.wipe_slices(driver)
+        self.place.wipe_slices(driver)
 
     def _delete_slices(self) -> None:
-        name = self.driver_name
-        if name is not None:
-            self._cluster.admin().delete_collection(
-                RESOURCE_SLICES, field_selector=f"spec.driver={name}"
-            )
+        self.place.wipe_slices(None)
+        for item in self.slices():
+            self._cluster.admin().delete(RESOURCE_SLICES, item["metadata"]["name"])

@@ -34,6 +34,10 @@ class Tree:
         """Paths that are here and were not there before."""
         return set(self.sizes) - set(before.sizes)
 
+    def __or__(self, other: Tree) -> Tree:
+        """The paths of both."""
+        return Tree({**self.sizes, **other.sizes})
+
     def naming(self, words: Iterable[str]) -> set[str]:
         """Paths whose text contains one of ``words`` (claim uids)."""
         return {path for path in self.sizes if any(word in path for word in words)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -56,5 +57,15 @@ def damage(files: Iterable[Path]) -> list[str]:
     for path in files:
         if path.is_file() and not path.is_symlink():
             path.write_bytes(GARBAGE)
+            names.append(path.name)
+    return names
+
+
+def truncate(files: Iterable[Path]) -> list[str]:
+    """Cut the files that are still there to half their size; returns their names."""
+    names = []
+    for path in files:
+        if path.is_file() and not path.is_symlink():
+            os.truncate(path, path.stat().st_size // 2)
             names.append(path.name)
     return names

@@ -11,6 +11,23 @@ COUNTER_BYTES = 64
 """A state file may grow by this much for counters and times (IDEM-002)."""
 
 
+SPEC_SUFFIXES = (".json", ".yaml")
+"""Endings of files that a container runtime reads as CDI specs."""
+
+
+def apart_from_unfinished(left: Collection[str]) -> frozenset[str]:
+    """Without files that a crash has left unfinished, which nobody reads.
+
+    A temporary file of a random name (as the Go CDI library makes them beside the spec) tells
+    nobody anything. What names the claim or is a spec is kept.
+    """
+    return frozenset(
+        path
+        for path in left
+        if "{uid}" in path or (path.startswith("cdi/") and path.endswith(SPEC_SUFFIXES))
+    )
+
+
 def nothing_may_be_left(
     left: Collection[str], *, expected: Collection[str], what: str, after: str = "Unprepare"
 ) -> None:
@@ -28,6 +45,22 @@ def nothing_may_be_left(
             f"after {after} of {what}",
             got=f"left: {', '.join(more[:5])}",
             want="nothing that Prepare made",
+        )
+
+
+def damage_must_be_named(output: str, *, files: Collection[str]) -> None:
+    """A driver that does not serve with damaged files of state says which one is damaged.
+
+    Args:
+        output: the end of the driver's output.
+        files: names of the damaged files.
+    """
+    if not any(name in output for name in files):
+        last = (output.strip().splitlines() or ["(no output)"])[-1]
+        raise Violation(
+            f"start with damaged {', '.join(sorted(files)[:3])}",
+            got=f"the driver does not register; the end of its output: {last}",
+            want="registered, or output that names the file",
         )
 
 

@@ -105,7 +105,20 @@ def test_what_is_allowed_is_let_pass(judgement: Judgement) -> None:
             ),
             id="blocked-by-damage",
         ),
+        pytest.param(
+            lambda: state.damage_must_be_named("starting\nEOF\n", files=["z2", "z1"]),
+            Said(
+                "start with damaged z1, z2",
+                "the driver does not register; the end of its output: EOF",
+                "registered, or output that names the file",
+            ),
+            id="nameless-damage",
+        ),
     ],
 )
 def test_what_is_left_is_told_with_its_path(judgement: Judgement, expected: Said) -> None:
     assert said(judgement) == expected
+
+
+def test_output_that_names_one_of_the_damaged_files_is_clear() -> None:
+    state.damage_must_be_named("cannot parse /var/lib/x/z2\n", files=["z1", "z2"])

@@ -71,6 +71,7 @@ class Rig:
         self.driver: Driver | None = None
         self.info: Any = None
         self.reachable_at_once = False
+        self.disturbed = False
 
     def start(self) -> None:
         """Start a driver and ask it who it is, as a kubelet does; StartError as it comes."""

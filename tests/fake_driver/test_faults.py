@@ -37,7 +37,7 @@ class WatchedRig(Rig):
 
     def dra(self, name: str, *arguments: Any) -> Any:
         claims = super().dra(name, *arguments)
-        if name == "prepare":
+        if name == "prepare" and not self.disturbed:
             for entry in claims.values():
                 self._judge(entry)
         return claims

@@ -1,0 +1,58 @@
+"""The driver's return after it was down: killed, ended in order, or together with its node."""
+
+from __future__ import annotations
+
+from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.residue import Tree
+from pytest_dra.spec import Violation
+
+
+def crash(bench: Bench) -> Tree:
+    """SIGKILL and a new start; returns the paths that the new process has added by itself.
+
+    Raises:
+        Violation: it does not come back.
+    """
+    bench.instance.kill()
+    return start_again(bench, after="SIGKILL")
+
+
+def restart(bench: Bench) -> Tree:
+    """SIGTERM and a new start; see :func:`crash`."""
+    bench.instance.end()
+    return start_again(bench, after="SIGTERM")
+
+
+def reboot(bench: Bench) -> Tree:
+    """The node goes down in order and comes up again; see :func:`crash`."""
+    before = bench.instance.tree()
+    bench.instance.reboot()
+    return _come_back(bench, before, after="a reboot")
+
+
+def start_again(bench: Bench, *, after: str) -> Tree:
+    """Start the driver on the directories as they are, and wait until it is registered.
+
+    Returns:
+        The paths that its start has added: they are no claim's.
+
+    Raises:
+        Violation: it does not register within the start budget; ``after`` says what was before.
+    """
+    before = bench.instance.tree()
+    bench.instance.start_again()
+    return _come_back(bench, before, after=after)
+
+
+def _come_back(bench: Bench, before: Tree, *, after: str) -> Tree:
+    instance = bench.instance
+    bench.forget()
+    if instance.plugin() is None:
+        raise Violation(
+            f"start after {after}",
+            got=instance.obituary() or "the driver does not register",
+            want=f"registered and connected within {instance.budgets.start:g} s",
+        )
+    now = instance.tree()
+    added = now.added_since(before)
+    return Tree({path: size for path, size in now.sizes.items() if path in added})
