@@ -17,8 +17,8 @@ from typing import Any
 from typing import Final
 
 if TYPE_CHECKING:
-    from pytest_dra.cel.environment import Environment
-    from pytest_dra.cel.environment import environment
+    from pytest_dra.cel.environments import Environment
+    from pytest_dra.cel.environments import environment
     from pytest_dra.cel.errors import CelError
     from pytest_dra.cel.errors import CompileError
     from pytest_dra.cel.errors import EvaluationError
@@ -48,7 +48,7 @@ __all__ = [
 _HOMES: Final = {
     "CelError": "errors",
     "CompileError": "errors",
-    "Environment": "environment",
+    "Environment": "environments",
     "EvaluationError": "errors",
     "Prepared": "prepared",
     "Problem": "errors",
@@ -56,7 +56,7 @@ _HOMES: Final = {
     "Selector": "selector",
     "compile_derived": "program",
     "compile_selector": "program",
-    "environment": "environment",
+    "environment": "environments",
     "prepare": "prepared",
 }
 

@@ -14,7 +14,7 @@ from celpy.celparser import CELParseError
 from celpy.evaluation import CELEvalError
 
 from pytest_dra.cel import opaque
-from pytest_dra.cel.environment import Environment
+from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import CompileError
 from pytest_dra.cel.errors import Problem

@@ -8,7 +8,7 @@ from typing import Final
 from pytest_dra.cel import hints
 from pytest_dra.cel import messages
 from pytest_dra.cel import types
-from pytest_dra.cel.environment import Environment
+from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.errors import Problem
 from pytest_dra.cel.signatures import Overload
 from pytest_dra.cel.tree import Call

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from pytest_dra.cel.checker import Checked
-from pytest_dra.cel.environment import COST_MAX
+from pytest_dra.cel.environments import COST_MAX
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import CostExceeded
 from pytest_dra.cel.errors import InternalFailure
+from pytest_dra.cel.lexer import tokens
 from pytest_dra.cel.planner import PlanError
 from pytest_dra.cel.planner import plan
 from pytest_dra.cel.prepared import Prepared
@@ -16,53 +17,73 @@ from pytest_dra.cel.program import Program
 from pytest_dra.cel.room import room
 from pytest_dra.cel.run import Scope
 from pytest_dra.cel.run import State
+from pytest_dra.cel.steps import Step
 from pytest_dra.cel.tree import Call
 from pytest_dra.cel.tree import Node
 from pytest_dra.cel.tree import walk
 
 _LOGIC: Final = frozenset({"_&&_", "_||_"})
+_OPENING: Final = frozenset({"(", "[", "{"})
+_CLOSING: Final = frozenset({")", "]", "}"})
+_BETWEEN: Final = frozenset({"&&", "||", "?", ":", ","})
+"""Operators that bind less than a part of a condition, and separators."""
 
 
 def span(expression: str, node: Node) -> str:
-    """The text of a sub-expression, from its first to past its last known position."""
+    """The text of a sub-expression, on one line."""
     offsets = [part.offset for part in walk(node)]
-    start, end = min(offsets), max(offsets)
+    first, last = min(offsets), max(offsets)
+    found = tokens(expression)[0]
+    start = next(at for at, token in enumerate(found) if token.offset >= first)
+    if found[start].kind == "(":
+        # A macro is known by its parenthesis; its name stands before.
+        while start and found[start - 1].kind in ("ident", "."):
+            start -= 1
     depth = 0
-    position = end
-    while position < len(expression):
-        char = expression[position]
-        if char in "([{":
+    stop = start
+    for stop in range(start, len(found)):
+        token = found[stop]
+        if token.kind in _OPENING:
             depth += 1
-        elif char in ")]}":
+        elif token.kind in _CLOSING:
             depth -= 1
-            if depth < 0:
-                break
-        elif depth == 0 and expression.startswith(("&&", "||", "?", ":", ","), position):
+        past = token.offset > last and depth == 0 and token.kind in _BETWEEN
+        if depth < 0 or past or token.kind == "end":
             break
-        position += 1
-    return " ".join(expression[start:position].split())
+    end = found[max(stop - 1, start)]
+    return " ".join(expression[found[start].offset : end.offset + len(end.text)].split())
 
 
-def deciding(program: Program, device: Prepared) -> str:
-    """The condition that made the result what it is, the whole expression if all took part."""
-    node = program.checked.root
-    with room(program.levels):
-        while isinstance(node, Call) and node.function in _LOGIC:
-            stop = node.function == "_||_"
-            results = [(part, _value(program, part, device)) for part in node.args]
-            decided = [part for part, value in results if value is stop]
-            if not decided:
-                decided = [part for part, value in results if value.__class__ is not bool]
-            if not decided:
-                break
-            node = decided[0]
-    return span(program.expression, node)
+class Deciding:
+    """Finds the deciding part of one program, for any number of devices."""
 
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._steps: dict[int, Step] = {}
 
-def _value(program: Program, node: Node, device: Prepared) -> object:
-    checked = program.checked
-    part = Checked(node, checked.kinds, checked.names, checked.overloads)
-    try:
-        return plan(part, program.env).run(Scope(State(COST_MAX), device.value))
-    except (PlanError, CostExceeded, InternalFailure) as error:
-        return CelError("internal", str(error))
+    def part(self, device: Prepared) -> str:
+        """The condition that made the result what it is, the whole if all took part."""
+        program = self._program
+        node = program.checked.root
+        with room(program.levels):
+            while isinstance(node, Call) and node.function in _LOGIC:
+                stop = node.function == "_||_"
+                results = [(part, self._value(part, device)) for part in node.args]
+                decided = [part for part, value in results if value is stop]
+                if not decided:
+                    decided = [part for part, value in results if value.__class__ is not bool]
+                if not decided:
+                    break
+                node = decided[0]
+        return span(program.expression, node)
+
+    def _value(self, node: Node, device: Prepared) -> object:
+        try:
+            step = self._steps.get(node.id)
+            if step is None:
+                checked = self._program.checked
+                part = Checked(node, checked.kinds, checked.names, checked.overloads)
+                step = self._steps[node.id] = plan(part, self._program.env)
+            return step.run(Scope(State(COST_MAX), device.value))
+        except (PlanError, CostExceeded, InternalFailure) as error:
+            return CelError("internal", str(error))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 from typing import Protocol
 
-from pytest_dra.cel.environment import Environment
+from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.prepared import Prepared
 from pytest_dra.cel.selector import Selector

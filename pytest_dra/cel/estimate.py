@@ -8,7 +8,7 @@ from pytest_dra.cel import callestimates
 from pytest_dra.cel.callestimates import Argument
 from pytest_dra.cel.callestimates import Estimate
 from pytest_dra.cel.checker import Checked
-from pytest_dra.cel.environment import Environment
+from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.known import Entries
 from pytest_dra.cel.known import Knowledge
 from pytest_dra.cel.known import Local

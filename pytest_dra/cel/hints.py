@@ -12,7 +12,7 @@ from pytest_dra.cel.tree import Call
 from pytest_dra.cel.types import CelType
 
 if TYPE_CHECKING:
-    from pytest_dra.cel.environment import Environment
+    from pytest_dra.cel.environments import Environment
 
 _SHOWN: Final = {"_?_:_": "?:", "@in": "in", "!_": "!", "-_": "-", "_[_]": "[]", "_[?_]": "[?]"}
 _ORDERING: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})

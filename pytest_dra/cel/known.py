@@ -6,7 +6,7 @@ import dataclasses
 from typing import Final
 
 from pytest_dra.cel.checker import Checked
-from pytest_dra.cel.environment import Environment
+from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.sizes import ONE
 from pytest_dra.cel.sizes import UNKNOWN
 from pytest_dra.cel.sizes import Range

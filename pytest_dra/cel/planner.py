@@ -20,8 +20,8 @@ from pytest_dra.cel.attributes import DynamicQualifier
 from pytest_dra.cel.attributes import Qualifier
 from pytest_dra.cel.checker import NULL_VALUE
 from pytest_dra.cel.checker import Checked
-from pytest_dra.cel.environment import TYPE_VALUES
-from pytest_dra.cel.environment import Environment
+from pytest_dra.cel.environments import TYPE_VALUES
+from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import no_overload
 from pytest_dra.cel.run import Scope

@@ -29,6 +29,11 @@ def domain_key(field: str, domain: str) -> str:
     return f"{field[0].upper()}{domain}"
 
 
+def _want_map(value: object, field: str) -> None:
+    if not isinstance(value, Mapping) or not all(name.__class__ is str for name in value):
+        raise EvaluationError(CelError("unsupported-attribute", f"{field} is no map of names"))
+
+
 class Prepared:
     """One device. ``leaves`` holds its values by :func:`leaf_key`.
 
@@ -54,6 +59,7 @@ class Prepared:
         leaves = self.leaves
         attributes = device.get("attributes")
         if attributes:
+            _want_map(attributes, "attributes")
             for name, attribute in attributes.items():
                 domain, slash, identifier = name.partition("/")
                 if not slash:
@@ -62,6 +68,7 @@ class Prepared:
                 leaves[f"A{domain}"] = True
         capacity = device.get("capacity")
         if capacity:
+            _want_map(capacity, "capacity")
             for name, entry in capacity.items():
                 domain, slash, identifier = name.partition("/")
                 if not slash:

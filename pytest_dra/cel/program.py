@@ -10,10 +10,10 @@ from pytest_dra.cel import times
 from pytest_dra.cel import types
 from pytest_dra.cel.checker import Checked
 from pytest_dra.cel.checker import check
-from pytest_dra.cel.environment import CODE_POINTS_MAX
-from pytest_dra.cel.environment import COST_MAX
-from pytest_dra.cel.environment import LENGTH_MAX
-from pytest_dra.cel.environment import Environment
+from pytest_dra.cel.environments import CODE_POINTS_MAX
+from pytest_dra.cel.environments import COST_MAX
+from pytest_dra.cel.environments import LENGTH_MAX
+from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import CompileError
 from pytest_dra.cel.errors import CostExceeded

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_dra.cel import fastpath
-from pytest_dra.cel.environment import COST_MAX
-from pytest_dra.cel.environment import Environment
-from pytest_dra.cel.environment import environment
+from pytest_dra.cel.environments import COST_MAX
+from pytest_dra.cel.environments import Environment
+from pytest_dra.cel.environments import environment
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.footprint import footprint
 from pytest_dra.cel.prepared import Prepared

@@ -70,6 +70,8 @@ class AttributeStep:
         value = attribute.resolve(scope)
         if self.test and isinstance(value, Optional):
             value = value.has_value
+        elif isinstance(value, CelError) and not value.node:
+            value = CelError(value.kind, value.message, attribute.id)
         state = scope.state
         if isinstance(attribute, Choice):
             state.drop(attribute.no.id)

@@ -18,10 +18,10 @@ from typing import Any
 from pytest_dra.cel import devices
 from pytest_dra.cel import program
 from pytest_dra.cel.derived import attribute_of
-from pytest_dra.cel.environment import COST_MAX
-from pytest_dra.cel.environment import MINORS
-from pytest_dra.cel.environment import Environment
-from pytest_dra.cel.environment import environment
+from pytest_dra.cel.environments import COST_MAX
+from pytest_dra.cel.environments import MINORS
+from pytest_dra.cel.environments import Environment
+from pytest_dra.cel.environments import environment
 from pytest_dra.cel.errors import CompileError
 from pytest_dra.cel.errors import EvaluationError
 from pytest_dra.cel.errors import Problem

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pytest_dra.cel.environment import MINORS
+from pytest_dra.cel.environments import MINORS
 from tests.upstream import cel
 from tests.upstream import celgrammar
 

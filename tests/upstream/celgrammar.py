@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_dra.cel import types
-from pytest_dra.cel.environment import environment
+from pytest_dra.cel.environments import environment
 from pytest_dra.cel.signatures import Overload
 from pytest_dra.cel.types import CelType
 
