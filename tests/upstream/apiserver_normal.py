@@ -20,7 +20,9 @@ from tests.upstream.apiserver_script import look
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _GIVEN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_AGE: Final = re.compile(r"(\d+[smhd])+")
+AGE: Final = re.compile(r"(\d+[smhd])+")
+"""The age of an object in a table."""
+
 _WARNING: Final = re.compile(r"(?:^|, )299 ")
 _SUFFIX: Final = 5
 _COLUMN: Final = ("name", "type", "format", "priority")
@@ -144,7 +146,7 @@ class Normalizer:
                 out[key] = self._version(part, of_object=owned)
             elif key == "cells":
                 out[key] = [
-                    "AGE" if isinstance(cell, str) and _AGE.fullmatch(cell) else cell
+                    "AGE" if isinstance(cell, str) and AGE.fullmatch(cell) else cell
                     for cell in part
                 ]
             elif last == "continue" and part:
