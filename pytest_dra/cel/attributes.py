@@ -30,6 +30,12 @@ ABSENT: Final = object()
 """A key that is not there, where that is asked for."""
 
 
+_KEY_CLASSES: Final = {
+    "net.CIDR": "parse-cidr", "net.IP": "parse-ip", "kubernetes.URL": "parse-url",
+}  # fmt: skip
+"""Class of the error for keys of some types, as the stored answers have it."""
+
+
 class Evaluated(Protocol):
     """A step that gives a value."""
 
@@ -111,7 +117,8 @@ class DynamicQualifier:
         key = self.source.resolve(scope)
         if key.__class__ in KEYS or isinstance(key, CelError):
             return key
-        return CelError("other", f"no key: a value of type {operations.type_name(key)}")
+        name = operations.type_name(key)
+        return CelError(_KEY_CLASSES.get(name, "other"), f"no key: a value of type {name}")
 
     def qualify(self, scope: Scope, target: object) -> object:
         """The value of the step."""

@@ -213,6 +213,8 @@ def _offset(value: Timestamp, zone: str) -> int | CelError:
         return (hour * 60 + (-minute if zone.startswith("-") else minute)) * 60
     if zone in ("", "UTC", "Local"):
         return 0
+    if zone.startswith(("/", "\\")) or ".." in zone:
+        return CelError("other", f"no name of a time zone: {zone[:40]!r}")
     return _named_offset(value.seconds, zone)
 
 

@@ -35,9 +35,10 @@ def validate(checked: Checked) -> list[Problem]:
     for node in walk(checked.root):
         if isinstance(node, Call) and node.args and isinstance(node.args[0], Const):
             found.extend(_literal(node, node.args[0]))
+    found.extend(_mixed(checked))
+    for node in walk(checked.root):
         if isinstance(node, Call) and node.function == "format":
             found.extend(_template(node, checked))
-    found.extend(_mixed(checked))
     return found
 
 
