@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_dra.bench import Bench
 from pytest_dra.bench.devices import newest_generation
 from pytest_dra.bench.instance import Instance
+from pytest_dra.bench.replugging import change_of
 from pytest_dra.cases import case
 from pytest_dra.checks import slices
 from pytest_dra.profile import Hardware
@@ -46,17 +47,12 @@ def test_slice_002_one_node_choice(dra_bench: Bench) -> None:
 @case("SLICE-003", Level.MUST, settles=True)
 def test_slice_003_own_node(dra_bench: Bench) -> None:
     """slices of node-local devices name the driver's own node"""
-    first = dra_bench.instance
-    second = dra_bench.new_instance("b")
-    try:
-        second.start()
-        second.wait_published()
-        dra_bench.published()
-        second.settle()
-        for instance in (first, second):
-            slices.node_names_must_be(instance.slices_as_sent(), node=instance.node)
-    finally:
-        dra_bench.discard(second)
+    neighbour = dra_bench.family.neighbour
+    neighbour.wait_published()
+    dra_bench.published()
+    neighbour.settle()
+    for instance in (dra_bench.instance, neighbour):
+        slices.node_names_must_be(instance.slices_as_sent(), node=instance.node)
 
 
 @case("SLICE-005", Level.MUST, settles=True)
@@ -86,20 +82,24 @@ def test_slice_012_wiped_slices(dra_bench: Bench) -> None:
     _wait_for(instance, before, BACK_YOUNG_S)
     with dra_bench.timeline.disturbance("slices deleted"):
         young = dra_bench.timeline.now() - instance.slice_writes()[-1].at < YOUNG_S
-        limit = BACK_YOUNG_S if young else BACK_S
+        limit = dra_bench.within(BACK_YOUNG_S if young else BACK_S)
+        since = len(dra_bench.timeline)
         instance.delete_slices_of_node()
         now = _wait_for(instance, before, limit)
         slices.inventory_must_be_back(
             now, before=before, after="a delete collection by nodeName", within_s=limit
         )
+        dra_bench.replugging.note(change_of(instance, "the return of wiped slices", since, (), now))
         registered = instance.kubelet.plugins()
         instance.end()
         instance.delete_slices_of_node()
         instance.start_again()
         dra_bench.forget()
         limit = instance.budgets.publish
-        now = _wait_for(instance, before, limit)
-        slices.inventory_must_be_back(
+        now = instance.wait_for_slices(
+            lambda now: slices.count(before) <= slices.count(now), within_s=limit
+        )
+        slices.devices_must_be_back(
             now, before=before, after="deletion while the driver was down", within_s=limit
         )
         if registered:

@@ -12,7 +12,9 @@ from pytest_dra.fake_driver.cdi_store import CdiStore
 from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.endpoint import Endpoint
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.hotplug import Hotplug
 from pytest_dra.fake_driver.inventory import Inventories
+from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.preparer import Preparer
@@ -56,12 +58,13 @@ class Driver:
         self.stopping = threading.Event()
         self.failure: StartError | None = None
         api = parts.api(options.kubeconfig)
-        inventory = parts.inventories(options).load()
+        self.hotplug = Hotplug(options, parts.inventories(options).load())
+        inventory = self.hotplug.present()
         claims = parts.claims(options.driver_name, api)
         self.cdi = parts.cdi(options)
         self.ledger = parts.ledger(options.data_dir, self.cdi)
-        preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
-        service = parts.service(preparer)
+        self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
+        service = parts.service(self.preparer)
         registration = parts.registration(
             options.driver_name, options.dra_socket, service.versions()
         )
@@ -77,6 +80,7 @@ class Driver:
             raise StartError(f"{error.filename}: {error.strerror}; mend the directory") from error
         self.endpoint.open()
         threading.Thread(target=self._publish, name="publisher", daemon=True).start()
+        threading.Thread(target=self._follow_hotplug, name="hotplug", daemon=True).start()
 
     def _publish(self) -> None:
         try:
@@ -84,6 +88,13 @@ class Driver:
         except StartError as error:
             self.failure = error
             self.stopping.set()
+
+    def _follow_hotplug(self) -> None:
+        self.hotplug.follow(self.publisher.stopping, self._change)
+
+    def _change(self, inventory: Inventory) -> bool:
+        self.preparer.inventory = inventory
+        return self.publisher.change(inventory)
 
     def serve(self) -> None:
         """Serve until somebody sets ``stopping``; StartError if the driver cannot go on."""

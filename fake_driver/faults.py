@@ -35,6 +35,9 @@ PLAIN: Final = Parts()
 _MODULES: Final = (
     "faults_node",
     "faults_slice",
+    "faults_pool",
+    "faults_publishing",
+    "faults_starting",
     "faults_claim",
     "faults_cdi",
     "faults_release",

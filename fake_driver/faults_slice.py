@@ -31,12 +31,15 @@ class ExtraInventories(Inventories):
     """An inventory with an extra pool of devices like the first one of the proper pool."""
 
     slices = 1
+    least = EXTRA_DEVICES
 
     def load(self) -> Inventory:
         inventory = super().load()
+        if not inventory.devices():
+            return inventory
         there = Inventories(dataclasses.replace(self.options, node_name=self.place())).load()
         model = next((device for pool in there.pools for device in pool.devices), {})
-        count = max(EXTRA_DEVICES, self.slices)
+        count = max(self.least, self.slices)
         made = tuple({**copy.deepcopy(model), "name": f"extra-{n}"} for n in range(count))
         pool = Pool(
             name=f"{self.place()}{EXTRA}",

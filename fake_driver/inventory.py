@@ -17,6 +17,7 @@ import yaml
 
 from pytest_dra.fake_driver import names
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.options import DEVICES_MAX
 from pytest_dra.fake_driver.options import Options
 
 FILE_MAX: Final = 1 << 20
@@ -24,9 +25,6 @@ FILE_MAX: Final = 1 << 20
 
 NODES_MAX: Final = 50_000
 """YAML nodes that are built, so that a file of nested aliases cannot grow without end."""
-
-DEVICES_MAX: Final = 4096
-"""Devices of an inventory: 32 full slices."""
 
 DEVICES_PER_SLICE: Final = 128
 """Devices of one slice, the API's limit for plain devices."""
@@ -77,6 +75,14 @@ class Inventory:
             for entry in candidate.devices
         )
 
+    def without_first(self) -> Inventory:
+        """The same without the first device."""
+        for n, pool in enumerate(self.pools):
+            if pool.devices:
+                rest = dataclasses.replace(pool, devices=pool.devices[1:])
+                return Inventory((*self.pools[:n], rest, *self.pools[n + 1 :]))
+        return self
+
     def devices(self) -> list[tuple[str, str]]:
         """All (pool, device) pairs, in order of publication."""
         return [(pool.name, device["name"]) for pool in self.pools for device in pool.devices]
@@ -92,10 +98,10 @@ class Inventories:
         """Read and check the inventory; StartError if it is not usable."""
         if self.options.inventory is None:
             bundled = importlib.resources.files("pytest_dra.fake_driver") / "inventory.yaml"
-            return parse(bundled.read_text("utf-8"), "inventory.yaml", self.options.node_name)
-        return parse(
-            _read(self.options.inventory), str(self.options.inventory), self.options.node_name
-        )
+            text, file = bundled.read_text("utf-8"), "inventory.yaml"
+        else:
+            text, file = _read(self.options.inventory), str(self.options.inventory)
+        return parse(text, file, self.options.node_name, devices=self.options.devices)
 
 
 def _read(path: Path) -> str:
@@ -111,17 +117,21 @@ def _read(path: Path) -> str:
         raise StartError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
 
 
-def parse(text: str, file: str, node_name: str) -> Inventory:
-    """Build the inventory of ``node_name`` from YAML text; ``file`` is for messages only."""
-    return _Reader(file, node_name).read(text)
+def parse(text: str, file: str, node_name: str, *, devices: int | None = None) -> Inventory:
+    """Build the inventory of ``node_name`` from YAML text; ``file`` is for messages only.
+
+    ``devices`` makes it one pool with that many devices, all like the first ones of the file.
+    """
+    return _Reader(file, node_name, devices).read(text)
 
 
 class _Reader:
     """One reading of one file: values, and where each of them stands."""
 
-    def __init__(self, file: str, node_name: str) -> None:
+    def __init__(self, file: str, node_name: str, devices: int | None) -> None:
         self.file = file
         self.node_name = node_name
+        self.devices = devices
         self.marks: dict[str, Any] = {}
         self.keys: dict[str, Any] = {}
         self.built = 0
@@ -144,6 +154,8 @@ class _Reader:
         self.only(value, frozenset({"pools"}), "inventory")
         pools = value.get("pools")
         self.want(pools, list, "inventory.pools", "a list of pools")
+        if self.devices is not None and pools:
+            pools = [self.resized(pools[0], self.devices)]
         inventory = Inventory(
             tuple(self.pool(pool, f"inventory.pools[{n}]") for n, pool in enumerate(pools))
         )
@@ -191,6 +203,13 @@ class _Reader:
             if key not in known:
                 self.marks[f"{path}.{key}"] = self.keys[f"{path}.{key}"]
                 self.fail(f"{path}.{key}", "no known field", "one of " + ", ".join(sorted(known)))
+
+    def resized(self, pool: Any, devices: int) -> Any:
+        """A pool with ``devices`` devices of its first group."""
+        groups = pool.get("devices") if isinstance(pool, dict) else None
+        if not isinstance(groups, list) or not isinstance(next(iter(groups), None), dict):
+            return pool
+        return {**pool, "devices": [{**groups[0], "count": devices}]}
 
     def pool(self, value: Any, path: str) -> Pool:
         self.want(value, dict, path, "a pool with `name` and `devices`")

@@ -20,6 +20,12 @@ from pytest_dra.fake_driver.errors import StartError
 SOCKET_PATH_MAX: Final = 107
 """Bytes of a Unix socket path: ``sun_path`` of Linux has 108, one of them for the final NUL."""
 
+DEVICES_MAX: Final = 4096
+"""Devices of an inventory: 32 full slices."""
+
+UNPLUGGED: Final = "unplugged"
+"""File in the driver's directory: while it is there, the first device is not."""
+
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 DEFAULT_DRIVER_NAME: Final = "fake.dra.example"
@@ -37,6 +43,7 @@ class Options:
     cdi_root: Path
     static_cdi_root: Path = Path("/etc/cdi")
     inventory: Path | None = None
+    devices: int | None = None
     instance_uid: str = ""
     fault: str = ""
     variant: str = ""
@@ -46,6 +53,11 @@ class Options:
     def data_dir(self) -> Path:
         """The driver's own directory: DRA socket and checkpoints."""
         return self.plugins_dir / self.driver_name
+
+    @property
+    def unplugged(self) -> Path:
+        """The file that stands for a device that was taken out."""
+        return self.data_dir / UNPLUGGED
 
     @property
     def dra_socket(self) -> Path:
@@ -116,6 +128,7 @@ _FLAGS = (
     ),
     _Flag("driver-name", "DRIVER_NAME", DEFAULT_DRIVER_NAME, "name to register and publish as"),
     _Flag("inventory", "INVENTORY", "", "YAML file with pools and devices; default: bundled"),
+    _Flag("devices", "DEVICES", "", "number of devices, all like the first one of the inventory"),
     _Flag("instance-uid", "INSTANCE_UID", "", "UID in socket names, for rolling updates"),
     _Flag("fault", "FAULT", "", "id of the case that the driver shall break"),
     _Flag("variant", "VARIANT", "", "id of a legal variant of the catalogue, e.g. V11"),
@@ -153,6 +166,7 @@ def parse(
         cdi_root=Path(given.cdi_root).absolute(),
         static_cdi_root=Path(given.static_cdi_root).absolute(),
         inventory=Path(given.inventory).absolute() if given.inventory else None,
+        devices=_number(given.devices),
         instance_uid=given.instance_uid,
         fault=given.fault,
         variant=given.variant,
@@ -160,6 +174,14 @@ def parse(
     )
     _check(options, environment)
     return options
+
+
+def _number(text: str) -> int | None:
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) > DEVICES_MAX:
+        raise StartError(f"--devices is {text!r}; want a number from 0 to {DEVICES_MAX}")
+    return int(text)
 
 
 def _check(options: Options, environment: Mapping[str, str]) -> None:

@@ -1,6 +1,6 @@
 """Keeps the published ResourceSlices right: list, repair, watch, repair at each event.
 
-One thread does everything in turn, so two repairs never meet. A pool is repaired like this:
+Everything is done under one lock, so two repairs never meet. A pool is repaired like this:
 slices that belong nowhere are deleted first; a change of one slice keeps the generation; anything
 more is written under the next generation, existing slices first, then the missing ones.
 """
@@ -23,6 +23,7 @@ from pytest_dra.fake_driver.apiserver import NOT_FOUND
 from pytest_dra.fake_driver.apiserver import SLICES
 from pytest_dra.fake_driver.apiserver import ApiError
 from pytest_dra.fake_driver.apiserver import ApiServer
+from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.pool_plan import PoolPlan
 from pytest_dra.fake_driver.pool_plan import dropped
@@ -61,7 +62,9 @@ class Publisher:
     def __init__(self, options: Options, api: ApiServer, slices: Slices) -> None:
         self.options = options
         self.api = api
+        self.slices = slices
         self.wanted = {(pool.driver, pool.pool): pool for pool in slices.wanted()}
+        self.lock = threading.RLock()
         self.stopping = threading.Event()
         self.seen: dict[str, dict[str, Any]] = {}
         self.generations: dict[tuple[str, str], int] = {}
@@ -75,9 +78,10 @@ class Publisher:
         pause_s = 0.0
         while not self.stopping.wait(pause_s):
             try:
-                version = self.list_slices()
-                self.find_owner()
-                self.repair()
+                with self.lock:
+                    version = self.list_slices()
+                    self.find_owner()
+                    self.repair()
                 pause_s = BACKOFF_FIRST_S
                 self.follow(version)
             except ApiError as error:
@@ -153,10 +157,25 @@ class Publisher:
         if self.selector():
             query["fieldSelector"] = self.selector()
         for event in self.api.watch(SLICES, query, timeout_s=WATCH_S):
+            if self.stopping.is_set():
+                return
             if event.get("type") == "BOOKMARK":
                 continue
-            if self.take_in(str(event.get("type")), event["object"]):
+            with self.lock:
+                if self.take_in(str(event.get("type")), event["object"]):
+                    self.repair()
+
+    def change(self, inventory: Inventory) -> bool:
+        """Publish other devices from now on; False if that has not been possible yet."""
+        with self.lock:
+            self.slices.inventory = inventory
+            self.wanted = {(pool.driver, pool.pool): pool for pool in self.slices.wanted()}
+            try:
                 self.repair()
+            except ApiError as error:
+                _log.warning("%s; trying again", error)
+                return False
+            return True
 
     def take_in(self, kind: str, item: dict[str, Any]) -> bool:
         """Note one event; False if it tells nothing new (our own writes come back as events)."""

@@ -21,11 +21,14 @@ from pytest_dra.bench.claims import results_of
 from pytest_dra.bench.cycle import PlainCycle
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.devices import Device
+from pytest_dra.bench.family import Family
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.offer import Offer
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.registration import Registration
+from pytest_dra.bench.replugging import Replugging
 from pytest_dra.bench.residue import Tree
+from pytest_dra.bench.restarts import Restarts
 from pytest_dra.bench.setup import RANDOM_BYTES
 from pytest_dra.bench.setup import Setup
 from pytest_dra.checks import cdi_specs
@@ -61,6 +64,8 @@ class Bench:
         self._primary: Instance | None = None
         self._others: list[Instance] = []
         self._nodes: set[str] = set()
+        self.places: dict[str, str] = {}
+        self.reverts: bool | None = None
         self._held: dict[str, Claim] = {}
         self._dirty = ""
         self._lent = False
@@ -69,6 +74,15 @@ class Bench:
         self._mute = False
         self._unstartable: LaunchError | None = None
         self._cycle: PlainCycle | None = None
+        self.family = Family(
+            setup.cluster,
+            self.new_instance,
+            lambda: self.driver,
+            nodes=self._nodes,
+            resizable=setup.profile.launch.inventory is not None,
+        )
+        self.replugging = Replugging(setup, self.family)
+        self.restarts = Restarts(self)
         suffix = secrets.token_hex(RANDOM_BYTES)
         self.claims = Claims(
             setup.cluster.admin(), namespace=f"dra-{suffix}", class_name=MADE_FOR_CASES
@@ -108,9 +122,13 @@ class Bench:
         """Kubernetes version that is judged for, such as ``1.37``."""
         return self.cluster.kubernetes
 
-    def new_instance(self, letter: str) -> Instance:
-        """A further driver on a node and directories of its own; the bench stops it at the end."""
-        instance = self._setup.instance(letter, nodes=self._nodes)
+    def new_instance(self, letter: str, devices: int | None = None) -> Instance:
+        """A further driver on a node and directories of its own; the bench stops it at the end.
+
+        ``devices``: how many it shall find, where the profile's ``launch.inventory`` can say so.
+        """
+        instance = self._setup.instance(letter, nodes=self._nodes, devices=devices)
+        self.places[instance.user] = instance.node
         self._others.append(instance)
         return instance
 
@@ -132,6 +150,11 @@ class Bench:
     def published(self) -> list[Json]:
         """The driver's slices once publishing has settled, as they were before any disturbance."""
         return self._offer.published()
+
+    @property
+    def settled_serial(self) -> int:
+        """Where on the timeline :meth:`published` first saw that publishing had settled."""
+        return self._offer.settled_serial
 
     def wait_published(self) -> list[Json]:
         """Wait until something is published; a driver that never did is waited for only once."""
@@ -268,6 +291,10 @@ class Bench:
     def forget(self) -> None:
         """The driver process is another one: find its registration anew."""
         self._registration = None
+
+    def within(self, limit_s: float) -> float:
+        """A deadline of the catalogue for repairs, in seconds; the profile may shorten it."""
+        return min(limit_s, self.profile.budgets.repair)
 
     def slices_as_sent(self) -> list[Json]:
         """The slices of the driver's writes, before defaulting and gate dropping."""

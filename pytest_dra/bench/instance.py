@@ -120,7 +120,6 @@ class Instance:
             directories=self.directories,
             keeper=keeper,
             timeline=timeline,
-            instance=name,
             node=node.name,
             driver_name=driver_name or "",
             jail=node.jail,
@@ -232,7 +231,8 @@ class Instance:
         until(self.timeline, connected_or_over, Deadline.after(span))
         return self._plugin_now()
 
-    def _began(self) -> float:
+    @property
+    def began(self) -> float:
         """When the newest process was started, on the timeline's clock."""
         return self.timeline.entries(Mark, since=self.started_serial)[0].at
 
@@ -275,7 +275,7 @@ class Instance:
         At most ``budgets.publish`` seconds after the start of the driver's process: then they are
         returned as they are.
         """
-        left = self._began() + self.budgets.publish - self.timeline.now()
+        left = self.began + self.budgets.publish - self.timeline.now()
         return self.wait_for_slices(is_published, within_s=max(0.0, left))
 
     @property
@@ -306,7 +306,7 @@ class Instance:
 
     def settle(self) -> bool:
         """Wait until publishing has settled; False if the driver never stops writing."""
-        began = self._began()
+        began = self.began
 
         def last_write() -> float:
             writes = self.slice_writes(since=self.started_serial)
@@ -396,5 +396,4 @@ class Instance:
 
     def _delete_slices(self) -> None:
         self.place.wipe_slices(None)
-        for item in self.slices():
-            self._cluster.admin().delete(RESOURCE_SLICES, item["metadata"]["name"])
+        self.place.delete_slices(self.slices())

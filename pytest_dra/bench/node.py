@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterable
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pytest_dra.launch import Jail
 from pytest_dra.launch import NodeDirectories
 from pytest_dra.launch.directories import empty
 from pytest_dra.launch.jail import BOOT_ID
+from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 
 IN_MEMORY = ("/run", "/var/run", "/tmp", "/dev/shm")  # noqa: S108 - compared, never used as paths
@@ -111,6 +113,12 @@ class Node:
         """Delete the node's slices of one driver, or of all, as its kubelet does."""
         selector = f"spec.nodeName={self.name}" + (f",spec.driver={driver}" if driver else "")
         self._cluster.kubelet(self.name).delete_collection(RESOURCE_SLICES, field_selector=selector)
+
+    def delete_slices(self, slices: Iterable[Json]) -> None:
+        """Delete these slices; those that are gone already are fine."""
+        for item in slices:
+            one = f"metadata.name={item['metadata']['name']}"
+            self._cluster.admin().delete_collection(RESOURCE_SLICES, field_selector=one)
 
 
 def _host_boot_id() -> str:

@@ -20,6 +20,7 @@ class Offer:
     def __init__(self, instance: Callable[[], Instance]) -> None:
         self._instance = instance
         self._published: list[Json] | None = None
+        self.settled_serial = 0
         self._devices: list[Device] | None = None
         self._counted = False
         self._barren = False
@@ -39,6 +40,7 @@ class Offer:
             self.wait()
             self._instance().settle()
             self._published = self._instance().slices()
+            self.settled_serial = len(self._instance().timeline)
         return self._published
 
     def devices(self, count: int) -> list[Device]:

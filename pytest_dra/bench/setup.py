@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 
+from pytest_dra.bench.family import equipped
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.node import Node
 from pytest_dra.clusters.protocol import Cluster
@@ -31,9 +32,10 @@ class Setup:
     cdi_library: str
     jailed: bool = False
 
-    def instance(self, letter: str, *, nodes: set[str]) -> Instance:
+    def instance(self, letter: str, *, nodes: set[str], devices: int | None = None) -> Instance:
         """A driver on a node and directories of its own, not yet started.
 
+        ``devices``: how many it shall find, where ``launch.inventory`` can say so.
         The node's name cannot be the host's, so that a driver that asks the host is found out.
         """
         name = f"{letter}-{secrets.token_hex(RANDOM_BYTES)}"
@@ -50,10 +52,17 @@ class Setup:
             node=node,
             cluster=self.cluster,
             keeper=self.keeper,
-            components=self.components,
+            components=self.equipped(devices),
             driver_name=self.driver_name,
             budgets=self.profile.budgets,
             cdi_library=self.cdi_library,
             timeline=self.timeline,
             nodes=nodes,
         )
+
+    def equipped(self, devices: int | None) -> tuple[Component, ...]:
+        """The components; with this number of devices where ``launch.inventory`` can say so."""
+        inventory = self.profile.launch.inventory
+        if devices is None or inventory is None:
+            return self.components
+        return equipped(self.components, inventory, devices)

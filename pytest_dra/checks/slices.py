@@ -139,6 +139,27 @@ def inventory_must_be_back(
         )
 
 
+def count(slices: Iterable[Json]) -> int:
+    """Number of devices in all slices."""
+    return sum(len((item.get("spec") or {}).get("devices") or []) for item in slices)
+
+
+def devices_must_be_back(
+    now: Iterable[Json], *, before: Iterable[Json], after: str, within_s: float
+) -> None:
+    """A driver that was started again has published as many devices as before.
+
+    Whether they have kept their names is the matter of another case.
+    """
+    wanted, found = count(before), count(now)
+    if found < wanted:
+        raise Violation(
+            f"ResourceSlices after {after}",
+            got=f"{found} devices",
+            want=f"{wanted} devices as before within {within_s:g} s, without help",
+        )
+
+
 def _pool(item: Json) -> Json:
     found = (item.get("spec") or {}).get("pool")
     return found if isinstance(found, dict) else {}

@@ -96,6 +96,11 @@ class Driver:
         self._processes: dict[str, Process] = {}
         self._expected: set[Process] = set()
 
+    @property
+    def values(self) -> dict[str, str]:
+        """What is filled in for the placeholders of commands and variables."""
+        return dict(self._values)
+
     def start(self) -> None:
         """Start all components.
 

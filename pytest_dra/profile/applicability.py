@@ -9,6 +9,7 @@ from pytest_dra.profile.model import DriverProfile
 from pytest_dra.profile.model import Scope
 from pytest_dra.profile.model import ordinal
 from pytest_dra.spec import Case
+from pytest_dra.spec import Depth
 
 NODE_PROFILES = frozenset({"NODE-CORE", "CLUSTER-CORE"})
 """Conformance profiles of a driver that registers with the kubelet."""
@@ -41,7 +42,9 @@ def not_applicable(
 ) -> str:
     """Why a case does not concern this driver on this Kubernetes; empty if it does.
 
-    The reasons name what would have to be declared, because they go into the report.
+    The reasons name what would have to be declared, because they go into the report. Static cases
+    of a feature concern every driver: they judge a field wherever it occurs, and say themselves
+    where it does not.
     """
     if ordinal(kubernetes) < ordinal(case.since):
         return f"applies from Kubernetes {case.since} on"
@@ -53,7 +56,7 @@ def not_applicable(
         return "driver.scope is cluster: nothing registers with a kubelet"
     if scope is Scope.NODE and counted == {CONTROLLER}:
         return "driver.scope is node: there is no controller"
-    for feature in case.features:
+    for feature in case.features if case.depth is not Depth.STATIC else ():
         if not profile.declares(feature):
             return f"feature {feature} is not declared"
         if not feature_applies(feature, kubernetes, enabled=enabled):

@@ -223,11 +223,14 @@ class Waiver:
 class Budgets:
     """How long things may take, in seconds; ``repeat`` is a number of calls.
 
+    ``repair`` is the longest wait for slices that somebody else has changed or deleted.
+
     The defaults are the catalogue's (its term *budgets*).
     """
 
     start: float = 30.0
     publish: float = 30.0
+    repair: float = 150.0
     prepare: float = 40.0
     unprepare: float = 40.0
     repeat: int = 10

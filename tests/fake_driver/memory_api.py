@@ -33,6 +33,7 @@ class Store:
         self.failures: list[int] = []
         self.writes: list[tuple[str, dict[str, Any]]] = []
         self.gets = 0
+        self.unserved = 0
         self.compacted = False
         self.closed = False
 
@@ -105,6 +106,9 @@ class MemoryApi(ApiServer):
             if method != "GET" and store.failures:
                 status = store.failures.pop(0)
                 raise ApiError(status, f"{method} {path}: {status} on request")
+            if "/v1beta1/" in path:
+                store.unserved += 1
+                raise ApiError(404, "only v1 is served")
             if path.startswith("/api/v1/nodes/"):
                 uid = store.nodes.get(path.rpartition("/")[2])
                 if uid is None:

@@ -143,12 +143,13 @@ def _sent(rig: Rig) -> list[Any]:
 
 @check("SLICE-002")
 def _(rig: Rig) -> None:
-    assert all(("nodeName" in spec) != ("allNodes" in spec) for spec in _sent(rig))
+    ways = ("nodeName", "allNodes", "perDeviceNodeSelection")
+    assert all(sum(way in spec for way in ways) == 1 for spec in _sent(rig))
 
 
 @check("SLICE-003")
 def _(rig: Rig) -> None:
-    assert {spec["nodeName"] for spec in _sent(rig)} <= {NODE}
+    assert {spec.get("nodeName", NODE) for spec in _sent(rig)} <= {NODE}
 
 
 @check("SLICE-005")

@@ -18,7 +18,10 @@ from pytest_dra.cases import implemented
 PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
 
-OTHERWISE = {"PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml"))}
+OTHERWISE = {
+    "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
+    "SLICE-021": ("", PROFILE.with_name("network.yaml")),
+}
 """Arguments of the driver and profile for faults that the plain driver cannot have."""
 
 RUN_LIMIT_S = 300.0

@@ -77,7 +77,12 @@ def test_a_core_case_applies_without_any_declaration() -> None:
 
 
 def test_a_case_of_an_undeclared_feature_says_which() -> None:
-    assert reason("TAINT-001", DEFAULT_PROFILE) == "feature DeviceTaints is not declared"
+    assert reason("TAINT-003", DEFAULT_PROFILE) == "feature DeviceTaints is not declared"
+
+
+def test_a_static_case_of_a_feature_concerns_every_driver_whose_slices_have_the_field() -> None:
+    assert reason("SLICE-025", DEFAULT_PROFILE) == ""
+    assert reason("SLICE-025", DEFAULT_PROFILE, "1.36") == "applies from Kubernetes 1.37 on"
 
 
 def test_a_case_of_a_feature_that_kubernetes_has_off_says_so() -> None:
@@ -85,7 +90,7 @@ def test_a_case_of_a_feature_that_kubernetes_has_off_says_so() -> None:
     assert reason("HLTH-001", profile) == ""
     assert reason("HLTH-001", profile, "1.35") == "applies from Kubernetes 1.36 on"
     taints = with_features(DeviceTaints=True)
-    early = dataclasses.replace(catalogue().case("TAINT-001"), since="1.34")
+    early = dataclasses.replace(catalogue().case("TAINT-003"), since="1.34")
     assert not_applicable(early, taints, kubernetes="1.35") == (
         "feature DeviceTaints is off in Kubernetes 1.35"
     )

@@ -1,0 +1,50 @@
+"""Commands of the profile's ``hooks``: what a vendor has to make hardware come and go."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_dra.bench.instance import Instance
+from pytest_dra.launch import Component
+from pytest_dra.launch import LaunchError
+from pytest_dra.launch.component import environment
+from pytest_dra.launch.component import find_program
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.timeline import Mark
+
+HOOK_S = 30.0
+"""Longest run of a hook: it only makes something happen, and does not wait for the driver."""
+
+SHOWN = 200
+"""Bytes of a hook's output that are shown where it failed."""
+
+
+def run(instance: Instance, command: Sequence[str], *, name: str) -> None:
+    """Run a hook for one instance; placeholders and environment are those of its components.
+
+    Raises:
+        UnsupportedEnvironment: it cannot be run, fails, or takes too long.
+    """
+    values = instance.driver.values
+    instance.timeline.add(Mark(text=f"{name} runs", instance=instance.name))
+    try:
+        filled = Component(name=name, command=tuple(command)).filled(values)
+        env = environment(values, {})
+        program = find_program(filled, env, cwd=Path.cwd())
+        done = subprocess.run(
+            [program, *filled.command[1:]],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=HOOK_S,
+            check=False,
+        )
+    except (LaunchError, OSError, subprocess.TimeoutExpired) as error:
+        raise UnsupportedEnvironment(f"{name}: {error}", way_out=f"mend {name}") from error
+    if done.returncode:
+        output = (done.stderr or done.stdout)[-SHOWN:].decode(errors="replace").strip()
+        raise UnsupportedEnvironment(
+            f"{name} ended with {done.returncode}: {output}", way_out=f"mend {name}"
+        )

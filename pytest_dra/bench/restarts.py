@@ -1,0 +1,148 @@
+"""Restarts of the driver under test, done once and looked at by several cases."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import TYPE_CHECKING
+
+from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.bench.devices import Device
+from pytest_dra.bench.devices import is_published
+from pytest_dra.bench.replugging import CLEAN_S
+from pytest_dra.bench.replugging import STILL_S
+from pytest_dra.checks.pools import are_tidy
+from pytest_dra.checks.pools import generation_of
+from pytest_dra.kube import KubeError
+from pytest_dra.spec import Blocked
+from pytest_dra.spec import Json
+from pytest_dra.timeline import ApiRequest
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import quiet
+from pytest_dra.waiting import until
+
+if TYPE_CHECKING:
+    from pytest_dra.bench.bench import Bench
+    from pytest_dra.bench.claims import Claim
+    from pytest_dra.bench.instance import Instance
+
+TIMES = 5
+"""Restarts in a row."""
+
+LEFT_OVER = "left-over"
+"""Name of the device in the slice that a predecessor seems to have left."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Restarted:
+    """What was seen: the slices before, after each restart, and once they had settled.
+
+    ``device`` was held by a prepared claim all the time, if one could be prepared (``held``).
+    """
+
+    device: Device
+    held: bool
+    before: tuple[Json, ...]
+    after: tuple[tuple[Json, ...], ...]
+    settled: tuple[Json, ...]
+
+
+class Restarts:
+    """SIGTERM and start, :data:`TIMES` times, once per bench.
+
+    Before the last start a slice of an older generation is put beside those of the driver.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._seen: Restarted | None = None
+
+    def seen(self) -> Restarted:
+        """Do it now, or return what was seen the first time.
+
+        Raises:
+            Blocked: nothing is published.
+        """
+        if self._seen is None:
+            self._seen = self._run()
+        return self._seen
+
+    def _run(self) -> Restarted:
+        bench, instance = self._bench, self._bench.instance
+        if not is_published(bench.published()):
+            raise Blocked("SLICE-001")
+        device = bench.devices(1)[0]
+        claim = bench.claim([device])
+        held = not bench.prepare(claim).error_for(claim.uid)
+        before = tuple(instance.slices())
+        after = []
+        with bench.timeline.disturbance("restarts"):
+            for number in range(1, TIMES + 1):
+                instance.end()
+                seeded = self._leave_over(instance, before) if number == TIMES else ""
+                instance.start_again()
+                bench.forget()
+                self._wait(instance)
+                after.append(tuple(_without(instance.slices(), seeded)))
+            instance.wait_for_slices(are_tidy, within_s=self._bench.within(CLEAN_S))
+            instance.settle()
+            settled = tuple(instance.slices())
+            _remove(bench, seeded)
+        self._release(claim)
+        return Restarted(
+            device=device, held=held, before=before, after=tuple(after), settled=settled
+        )
+
+    def _leave_over(self, instance: Instance, before: tuple[Json, ...]) -> str:
+        """Put a slice of the generation before the last one there; its name."""
+        model = copy.deepcopy(next(item for item in before if item["spec"].get("devices")))
+        spec = model["spec"]
+        spec["pool"]["generation"] = max(0, generation_of(model) - 1)
+        spec["devices"] = [{"name": LEFT_OVER}]
+        spec.pop("sharedCounters", None)
+        name = f"{LEFT_OVER}-{instance.name}"
+        body = {"metadata": {"name": name}, "spec": spec}
+        self._bench.cluster.admin().create(RESOURCE_SLICES, body)
+        return name
+
+    def _wait(self, instance: Instance) -> None:
+        """Until the new process is registered, has looked at its slices, and writes no more."""
+        deadline = Deadline.after(instance.budgets.start)
+        instance.plugin()
+
+        def looked() -> bool:
+            return instance.over or bool(
+                instance.timeline.entries(
+                    ApiRequest,
+                    since=instance.started_serial,
+                    where=lambda event: (
+                        event.identity == instance.user and event.resource == RESOURCE_SLICES.plural
+                    ),
+                )
+            )
+
+        until(instance.timeline, looked, deadline)
+        began = instance.timeline.now()
+
+        def last() -> float:
+            writes = instance.slice_writes(since=instance.started_serial)
+            return max(began, writes[-1].at if writes else 0.0)
+
+        quiet(instance.timeline, last, for_s=STILL_S, deadline=deadline)
+
+    def _release(self, claim: Claim) -> None:
+        self._bench.unprepare(claim)
+        self._bench.claims.delete(claim)
+
+
+def _without(slices: list[Json], name: str) -> list[Json]:
+    return [item for item in slices if item["metadata"]["name"] != name]
+
+
+def _remove(bench: Bench, name: str) -> None:
+    """Take the left-over away where the driver did not, so that it is one case's matter."""
+    try:
+        bench.cluster.admin().delete(RESOURCE_SLICES, name)
+    except KubeError as error:
+        if error.code != 404:
+            raise

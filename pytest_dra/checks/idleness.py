@@ -1,0 +1,70 @@
+"""Idle stretches of a run, and what a driver writes in them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import pairwise
+
+from pytest_dra.spec import Violation
+
+SETTLE_S = 5.0
+"""Publishing has settled after this long without a slice write (term of the catalogue)."""
+
+SETTLE_LIMIT_S = 60.0
+"""From then on after a provocation a write is no repair any more."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Write:
+    """A slice write: when, and its serial number."""
+
+    at: float
+    serial: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Idleness:
+    """Seconds without a provocation after what the last one caused, and the writes in them."""
+
+    seconds: float
+    writes: tuple[Write, ...]
+
+    def __add__(self, other: Idleness) -> Idleness:
+        return Idleness(self.seconds + other.seconds, (*self.writes, *other.writes))
+
+
+NONE = Idleness(0.0, ())
+
+
+def idleness(provoked: Iterable[float], writes: Sequence[Write], *, until: float) -> Idleness:
+    """How long one instance was idle, and what it wrote meanwhile.
+
+    Args:
+        provoked: when something happened that a driver may answer with writes.
+        writes: its slice writes.
+        until: the present.
+    """
+    found = NONE
+    for began, end in pairwise([*sorted(provoked), until]):
+        inside = [write for write in writes if began < write.at <= end]
+        settled = began
+        while inside and inside[0].at - settled <= SETTLE_S:
+            if inside[0].at - began > SETTLE_LIMIT_S:
+                break
+            settled = inside.pop(0).at
+        if end - settled > SETTLE_S:
+            found += Idleness(end - settled, tuple(inside))
+    return found
+
+
+def writes_must_not_repeat(found: Idleness) -> None:
+    """At most one write in all idle stretches: a single one may have had a reason."""
+    if len(found.writes) > 1:
+        raise Violation(
+            f"ResourceSlices in {found.seconds:.0f} s of idle time",
+            got=f"{len(found.writes)} writes",
+            want="none: nothing has changed",
+            proof=tuple(write.serial for write in found.writes),
+        )
