@@ -131,12 +131,12 @@ def test_cdi_006_run_time_directory(dra_bench: Bench) -> None:
     specs = dra_bench.instance.specs
     traffic = list(_traffic(dra_bench))
     events = specs.events()
-    lasting = {file.path for file in specs.registry().files}
+    removed = arrivals.removed(events)
     for preparation in traffic:
         arrivals.claims_specs_must_not_be_static(
             [each for each in events if preparation.began <= each.serial < preparation.ended],
             static=specs.static_dir,
-            lasting=lasting,
+            removed=removed,
             uids=[claim.uid for claim in preparation.claims],
             proof=[preparation.reply.serial],
         )

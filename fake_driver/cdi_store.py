@@ -85,6 +85,10 @@ class CdiStore:
         """A spec as text that JSON and YAML parsers read alike: no escaped pairs of surrogates."""
         return json.dumps(spec, indent=1, ensure_ascii=False).encode()
 
+    def decode(self, data: bytes) -> Any:
+        """What :meth:`encode` has made a text of; ValueError if it is damaged."""
+        return json.loads(data)
+
     def write(self, record: Record) -> None:
         """Write the claim's spec; OSError if that fails."""
         self.root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
@@ -108,7 +112,7 @@ class CdiStore:
     def told(self, ref: ClaimRef) -> Allocation:
         """What the claim's spec, if there is one, says of the devices in use."""
         try:
-            spec = json.loads(files.read(self.path(ref)))
+            spec = self.decode(files.read(self.path(ref)))
             texts = [env for device in spec["devices"] for env in device["containerEdits"]["env"]]
         except (OSError, ValueError, KeyError, TypeError):
             return Allocation(held=())

@@ -15,6 +15,14 @@ from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.driver import Parts
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.variants_cdi import BaseId
+from pytest_dra.fake_driver.variants_cdi import DeviceIds
+from pytest_dra.fake_driver.variants_cdi import LastingSpecs
+from pytest_dra.fake_driver.variants_cdi import NoIds
+from pytest_dra.fake_driver.variants_cdi import NoSpecs
+from pytest_dra.fake_driver.variants_cdi import TwoDevices
+from pytest_dra.fake_driver.variants_cdi import TwoIds
+from pytest_dra.fake_driver.variants_cdi import YamlSpecs
 
 
 class OneConsumer(Claims):
@@ -31,7 +39,18 @@ class OneConsumer(Claims):
         return super().held(ref, claim)
 
 
-_VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {"V11": {"claims": OneConsumer}}
+_VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
+    "V04": {"cdi": TwoDevices, "service": TwoIds},
+    "V04-NRI": {"cdi": NoSpecs, "service": NoIds},
+    "V11": {"claims": OneConsumer},
+    "V12": {"cdi": YamlSpecs, "service": BaseId},
+    "V21": {"cdi": LastingSpecs, "service": DeviceIds},
+}
+
+
+def all_variants() -> list[str]:
+    """The names of all variants."""
+    return sorted(_VARIANTS)
 
 
 def parts_of(variant: str, parts: Parts) -> Parts:

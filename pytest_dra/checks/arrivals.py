@@ -128,11 +128,20 @@ def texts_must_not_change_unseen(
             )
 
 
+def removed(events: Events) -> frozenset[Path]:
+    """The files that were removed or renamed at some time, but for what the suite emptied."""
+    return frozenset(
+        path_of(entry.event)
+        for entry in events
+        if entry.event.action in _GONE and not entry.disturbed
+    )
+
+
 def claims_specs_must_not_be_static(
     events: Events,
     *,
     static: Path,
-    lasting: Collection[Path],
+    removed: Collection[Path],
     uids: Collection[str],
     proof: Sequence[int] = (),
 ) -> None:
@@ -141,8 +150,8 @@ def claims_specs_must_not_be_static(
     Args:
         events: those between the call and its answer.
         static: that directory.
-        lasting: specs that are still there once every claim is unprepared: not a claim's, unless
-            they are named after it.
+        removed: files that the driver has removed again (:func:`removed`); others are a claim's
+            only if they are named after it.
         uids: the claims of the call.
         proof: serials on the timeline.
     """
@@ -150,7 +159,7 @@ def claims_specs_must_not_be_static(
         path = path_of(entry.event)
         if path.parent != static or entry.event.action not in _NEW_NAMES:
             continue
-        if path not in lasting or any(uid in path.name for uid in uids):
+        if path in removed or any(uid in path.name for uid in uids):
             raise Violation(
                 f"CDI spec {path.name} of a claim",
                 got="made in the static directory (/etc/cdi)",

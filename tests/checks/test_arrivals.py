@@ -175,30 +175,37 @@ class TestUnseen:
 class TestStatic:
     @staticmethod
     def judged(
-        static: Path, *lasting: Path, action: str = "created", uid: str = "u"
+        static: Path, *removed: Path, action: str = "created", uid: str = "u"
     ) -> Said | None:
         return said(
             lambda: arrivals.claims_specs_must_not_be_static(
-                events(action), static=static, lasting=lasting, uids=[uid], proof=[4]
+                events(action), static=static, removed=removed, uids=[uid], proof=[4]
             )
         )
 
     def test_the_run_time_directory_is_let_pass(self) -> None:
-        assert self.judged(STATIC) is None
+        assert self.judged(STATIC, SPEC) is None
 
     def test_what_stays_there_and_is_not_named_after_the_claim_is_let_pass(self) -> None:
-        assert self.judged(CDI, SPEC) is None
-        assert self.judged(CDI, action="modified") is None
+        assert self.judged(CDI) is None
+        assert self.judged(CDI, SPEC, action="modified") is None
 
     @pytest.mark.parametrize("action", ["created", "moved-to"])
     @pytest.mark.parametrize(
-        ("lasting", "uid"),
-        [pytest.param((), "u", id="gone later"), pytest.param((SPEC,), "a", id="named")],
+        ("removed", "uid"),
+        [pytest.param((SPEC,), "u", id="gone later"), pytest.param((), "a", id="named")],
     )
-    def test_a_claims_spec_is_told(self, action: str, lasting: tuple[Path, ...], uid: str) -> None:
-        assert self.judged(CDI, *lasting, action=action, uid=uid) == Said(
+    def test_a_claims_spec_is_told(self, action: str, removed: tuple[Path, ...], uid: str) -> None:
+        assert self.judged(CDI, *removed, action=action, uid=uid) == Said(
             "CDI spec a.json of a claim",
             "made in the static directory (/etc/cdi)",
             "made in the run-time directory (/var/run/cdi), which a reboot empties",
             (10, 4),
         )
+
+
+def test_files_are_removed_by_the_driver_and_not_by_the_suite() -> None:
+    record = events(("a.json", "deleted"), ("b.json", "moved-from"), ("c.json", "created"))
+    assert arrivals.removed(record) == {SPEC, CDI / "b.json"}
+    disturbed = [Entry(entry.serial, entry.at, True, entry.event) for entry in record]
+    assert arrivals.removed(disturbed) == set()

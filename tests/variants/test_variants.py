@@ -1,0 +1,32 @@
+"""Legal variants stay green where they differ; ``tests.variants.run`` judges them whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dra.catalogue import catalogue
+from pytest_dra.fake_driver import variants
+from pytest_dra.fake_driver.driver import Parts
+from pytest_dra.fake_driver.errors import StartError
+from tests.variants.varied import judge
+from tests.variants.varied import not_green
+
+CASES = "CDI-*,IDEM-002,PREP-003,UNP-004,UNP-006"
+"""Cases that look at what the variants change."""
+
+
+def test_every_variant_is_one_of_the_catalogue() -> None:
+    names = {name.partition("-")[0] for name in variants.all_variants()}
+    assert names <= set(catalogue().variants)
+
+
+def test_an_unknown_variant_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(StartError, match=r"there is no variant 'V99'; have V04, V04-NRI, "):
+        variants.parts_of("V99", Parts())
+
+
+@pytest.mark.parametrize("variant", ["V04", "V04-NRI", "V12", "V21"])
+def test_a_variant_is_green(variant: str) -> None:
+    states = judge(variant, cases=CASES)
+    assert not_green(states, selected=True) == {}
+    assert "passed" in states.values()
