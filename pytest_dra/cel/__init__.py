@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_dra.cel.errors import Problem
     from pytest_dra.cel.prepared import Prepared
     from pytest_dra.cel.prepared import prepare
+    from pytest_dra.cel.program import Outcome
     from pytest_dra.cel.program import Program
     from pytest_dra.cel.program import compile_derived
     from pytest_dra.cel.program import compile_selector
@@ -35,6 +36,7 @@ __all__ = [
     "CompileError",
     "Environment",
     "EvaluationError",
+    "Outcome",
     "Prepared",
     "Problem",
     "Program",
@@ -50,6 +52,7 @@ _HOMES: Final = {
     "CompileError": "errors",
     "Environment": "environments",
     "EvaluationError": "errors",
+    "Outcome": "program",
     "Prepared": "prepared",
     "Problem": "errors",
     "Program": "program",

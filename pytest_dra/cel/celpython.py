@@ -33,6 +33,12 @@ GAPS: Final = (
 )
 
 
+_FAILURES: Final = (
+    CELEvalError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError,
+    RecursionError, NotImplementedError,
+)  # fmt: skip
+"""What evaluations of cel-python raise."""
+
 _Domains: Final[Any] = type(
     "Domains", (celtypes.MapType,), {"__missing__": lambda _self, _key: celtypes.MapType()}
 )
@@ -103,7 +109,7 @@ class CelPythonSelector:
             return device.fault
         try:
             value = self.program.evaluate({"device": converted(device.value)})
-        except (CELEvalError, TypeError, ValueError, KeyError, AttributeError) as error:
+        except _FAILURES as error:
             return CelError("other", f"cel-python: {error}")
         if isinstance(value, (bool, celtypes.BoolType)):
             return bool(value)
@@ -126,7 +132,7 @@ class CelPythonEngine:
         environment = celpy.Environment()
         try:
             tree = environment.compile(expression)
-        except CELParseError as error:
+        except (CELParseError, RecursionError) as error:
             problem = Problem(kind="syntax", message=f"cel-python: {str(error)[:200]}")
             raise CompileError(expression, [problem]) from error
         return CelPythonSelector(environment.program(tree, functions=dict(_FUNCTIONS)))

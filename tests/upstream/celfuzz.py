@@ -20,6 +20,7 @@ from tests.upstream import celgrammar
 
 BATCH = 2000
 TIMEOUT = 300.0
+FAULTS = {"attribute-version", "unsupported-attribute"}
 
 
 def as_want(answer: dict[str, Any]) -> dict[str, Any]:
@@ -54,10 +55,14 @@ def run(oracle: str, minor: int, start: int, count: int, keep: Path | None) -> C
     """Compare ``count`` questions."""
     counts: Counter[str] = Counter()
     for first in range(start, start + count, BATCH):
-        lines = celgrammar.lines(first, min(BATCH, start + count - first))
+        size = min(BATCH, start + count - first)
+        lines = celgrammar.lines(first, size, lists=minor == MINORS[-1])
         for line, answer in zip(lines, ask(oracle, lines), strict=True):
             question, want = json.loads(line), as_want(answer)
             got = cel.answer(question, minor)
+            if {want.get("error"), got.get("error")} == FAULTS:
+                # Of two faults of a device Go meets either first.
+                got["error"] = want["error"]
             found = cel.difference(question, want, got)
             counts["differ" if found else "agree"] += 1
             counts["compiles" if want["compile"] == "ok" else "does not compile"] += 1

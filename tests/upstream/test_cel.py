@@ -1,0 +1,55 @@
+"""Our CEL engine against stored answers of Kubernetes' Go package."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_dra.cel.environments import MINORS
+from tests.upstream import cel
+
+SAMPLE = Path(__file__).with_name("cel-sample.jsonl")
+
+
+def by_area() -> dict[str, list[dict[str, Any]]]:
+    areas: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for question in cel.questions(SAMPLE):
+        areas[question["area"]].append(question)
+    return areas
+
+
+AREAS = by_area()
+
+
+@pytest.mark.parametrize("area", sorted(AREAS))
+def test_the_engine_answers_like_the_go_package(area: str) -> None:
+    found = [
+        f"1.{minor} {question['expression']!r}: {text}"
+        for question in AREAS[area]
+        for minor, want in cel.asked(question, MINORS)
+        for text in cel.difference(question, want, cel.answer(question, minor))
+    ]
+    assert found == []
+
+
+def test_the_sample_speaks_for_every_release() -> None:
+    minors = {
+        minor for rows in AREAS.values() for row in rows for minor, _ in cel.asked(row, MINORS)
+    }
+    assert minors == set(MINORS)
+
+
+def test_a_wrong_answer_is_counted_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question = {"id": "x", "expression": "1 + 1 == 2", "kind": "selector", "device": {}}
+    right = cel.answer(question, 37)
+    rows = [question | {"want": right}, question | {"id": "y", "want": right | {"result": False}}]
+    file = tmp_path / "two.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert cel.compare(file, (37,)) == {37: [1, 1]}
+    assert "y 1.37 '1 + 1 == 2': result: want False, got True" in capsys.readouterr().out
