@@ -23,6 +23,10 @@ EMPTY_S = 10.0
 """How long a driver without a device is watched."""
 
 
+def _restart(bench: Bench) -> None:
+    bench.restarts.begin()
+
+
 @case("SLICE-010", Level.MUST, settles=True)
 def test_slice_010_whole_views(dra_bench: Bench) -> None:
     """readers never see a mixture of two inventories"""
@@ -39,7 +43,7 @@ def test_slice_010_whole_views(dra_bench: Bench) -> None:
         )
 
 
-@case("SLICE-011", Level.MUST)
+@case("SLICE-011", Level.MUST, ahead=_restart)
 def test_slice_011_no_leftovers(dra_bench: Bench) -> None:
     """superseded slices do not stay behind"""
     limit = dra_bench.within(CLEAN_S)
@@ -50,7 +54,7 @@ def test_slice_011_no_leftovers(dra_bench: Bench) -> None:
         pools.leftovers_must_be_gone(change.new, after=change.during, within_s=limit)
 
 
-@case("SLICE-015", Level.MUST)
+@case("SLICE-015", Level.MUST, ahead=_restart)
 def test_slice_015_same_device(dra_bench: Bench) -> None:
     """devices keep their name and pool"""
     seen = dra_bench.restarts.seen()
@@ -64,7 +68,7 @@ def test_slice_015_same_device(dra_bench: Bench) -> None:
     )
 
 
-@case("SLICE-016", Level.SHOULD)
+@case("SLICE-016", Level.SHOULD, ahead=_restart)
 def test_slice_016_stable_order(dra_bench: Bench) -> None:
     """a restart does not rewrite the slices"""
     seen = dra_bench.restarts.seen()
@@ -95,10 +99,10 @@ def test_slice_018_no_device(dra_bench: Bench) -> None:
     dra_bench.timeline.add(Mark(text=text, instance=empty.name))
 
 
-@case("SLICE-023", Level.SHOULD)
+@case("SLICE-023", Level.SHOULD, settles=True)
 def test_slice_023_fixed_fields(dra_bench: Bench) -> None:
     """immutable slice fields are never changed in place"""
-    dra_bench.restarts.seen()
+    dra_bench.restarts.begin()
     dra_bench.replugging.shrink()
     slice_fields.fixed_fields_must_stay(writing.slice_writes(dra_bench))
 

@@ -41,8 +41,7 @@ def test_slice_009_limits(dra_bench: Bench) -> None:
     """slices keep to the device limits of the Kubernetes version"""
     version = dra_bench.kubernetes
     limits = kubernetes_version(version).limits
-    dra_bench.published()
-    sent = dra_bench.slices_as_sent()
+    sent = _sent_or_blocked(dra_bench)
     slice_fields.limits_must_be_kept(sent, limits=limits, kubernetes=version)
     large = dra_bench.family.large
     if large is not None:

@@ -23,6 +23,10 @@ BACK_YOUNG_S = 150.0
 YOUNG_S = 60.0
 
 
+def _start_family(bench: Bench) -> None:
+    bench.family.begin()
+
+
 @case("SLICE-001", Level.MUST)
 def test_slice_001_published(dra_bench: Bench) -> None:
     """the driver publishes its devices"""
@@ -44,7 +48,7 @@ def test_slice_002_one_node_choice(dra_bench: Bench) -> None:
     slices.nodes_must_be_chosen_once(_some(dra_bench, dra_bench.slices_as_sent()))
 
 
-@case("SLICE-003", Level.MUST, settles=True)
+@case("SLICE-003", Level.MUST, settles=True, begin=_start_family)
 def test_slice_003_own_node(dra_bench: Bench) -> None:
     """slices of node-local devices name the driver's own node"""
     neighbour = dra_bench.family.neighbour
@@ -78,8 +82,11 @@ def test_slice_008_well_formed_names(dra_bench: Bench) -> None:
 def test_slice_012_wiped_slices(dra_bench: Bench) -> None:
     """wiped slices come back without help"""
     instance = dra_bench.instance
-    before = dra_bench.published()
-    _wait_for(instance, before, BACK_YOUNG_S)
+    published = dra_bench.published()
+    before = instance.wait_for_slices(
+        lambda now: slices.count(published) <= slices.count(now),
+        within_s=dra_bench.within(BACK_YOUNG_S),
+    )
     with dra_bench.timeline.disturbance("slices deleted"):
         young = dra_bench.timeline.now() - instance.slice_writes()[-1].at < YOUNG_S
         limit = dra_bench.within(BACK_YOUNG_S if young else BACK_S)

@@ -31,6 +31,10 @@ LOCK_FILE = "CASES.lock"
 """One line per case that the suite has: id, level, version of the suite that brought it."""
 
 Body = Callable[..., None]
+Begin = Callable[[Any], None]
+
+TAKING_DOWN = frozenset({"restart", "reboot"})
+"""Observations of the catalogue that take the driver down."""
 
 
 class CaseError(Exception):
@@ -39,23 +43,44 @@ class CaseError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Declared:
-    """A case with its body; ``settles`` runs it late, when waiting for quiet costs nothing."""
+    """A case with its body; ``settles`` runs it late, when waiting for quiet costs nothing.
+
+    ``begin`` starts what takes its time; it is called with the bench once the first case of the
+    run has been judged, and must return at once. ``ahead`` disturbs the driver under test, and is
+    called before the first case that does so, too: what settles then settles in their time.
+    """
 
     case: Case
     body: Body
     settles: bool
+    begin: Begin | None = None
+    ahead: Begin | None = None
+
+    @property
+    def disturbs(self) -> bool:
+        """True if the case takes the driver under test down, or more."""
+        return self.case.disruptive or self.case.observation in TAKING_DOWN
 
 
 _declared: dict[str, Declared] = {}
 
 
-def case(id: str, level: Level, *, settles: bool = False) -> Callable[[Body], Body]:
+def case(
+    id: str,
+    level: Level,
+    *,
+    settles: bool = False,
+    begin: Begin | None = None,
+    ahead: Begin | None = None,
+) -> Callable[[Body], Body]:
     """Declare the decorated function as the body of a case of the catalogue.
 
     Args:
         id: the case's id.
         level: its level, which must be the catalogue's.
         settles: the body waits until publishing has settled.
+        begin: see :class:`Declared`.
+        ahead: see :class:`Declared`.
 
     Raises:
         CaseError: unknown id, another level, or a docstring that is not the title.
@@ -71,7 +96,7 @@ def case(id: str, level: Level, *, settles: bool = False) -> Callable[[Body], Bo
         title = (body.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         if title.casefold() != found.title.casefold():
             raise CaseError(f"{id}: docstring {title!r}, title in the catalogue {found.title!r}")
-        _declared[id] = Declared(found, body, settles)
+        _declared[id] = Declared(found, body, settles, begin, ahead)
         setattr(body, ATTRIBUTE, id)
         return body
 

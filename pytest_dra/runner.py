@@ -63,6 +63,7 @@ class CaseRunner:
         """Note which cases are to run; under xdist the controller does not know."""
         ids = [_id(item) for item in session.items]
         self._run.recorder.expect(id for id in ids if id is not None)
+        self._run.session.expect(id for id in ids if id is not None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

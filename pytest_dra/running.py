@@ -49,9 +49,6 @@ USAGE_ERROR = 4
 NO_TESTS = 5
 """pytest's own exit statuses."""
 
-RESTARTS = frozenset({"restart", "reboot"})
-"""Observations of the catalogue that take the driver down."""
-
 STARTS_ANOTHER = "SLICE-003"
 """The settling case that starts a second driver: first, so that both become quiet together."""
 
@@ -242,9 +239,12 @@ def _resolved(settings: Settings) -> list[Option]:
 
 
 def _stage(id: str) -> tuple[int, int]:
-    """Cases that only act come first, then those that wait for quiet, then those that disturb."""
+    """Cases that only act come first, then those that wait for quiet, then those that disturb, and
+    at the end those that look back at the whole run."""
     found = declared(id)
-    if found.case.disruptive or found.case.observation in RESTARTS:
+    if found.settles and found.case.observation == "timeline":
+        return (3, 0)
+    if found.disturbs:
         return (2, 0)
     if found.settles:
         return (1, 0 if id == STARTS_ANOTHER else 1)

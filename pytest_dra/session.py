@@ -11,13 +11,16 @@ import dataclasses
 import tempfile
 import time
 import traceback
+from collections.abc import Iterable
 from collections.abc import Iterator
 from contextlib import ExitStack
 from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Setup
+from pytest_dra.cases import Begin
 from pytest_dra.cases import Declared
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
@@ -89,6 +92,8 @@ class Session:
         self._broken = ""
         self._outcomes: dict[str, Outcome] = {}
 
+        self._to_begin: tuple[str, ...] = ()
+        self._to_disturb: tuple[str, ...] = ()
     # what is started
 
     @property
@@ -199,9 +204,47 @@ class Session:
         if id not in self._outcomes:
             self._outcomes[id] = self._judge(declared(id))
         return self._outcomes[id]
+            if declared(id).disturbs:
+                self._disturb()
 
+            self._begin_others()
     def _judge(self, what: Declared) -> Outcome:
         case = what.case
+    def expect(self, ids: Iterable[str]) -> None:
+        """Say which cases are to be judged, so that what takes its time can begin early."""
+        self._to_begin = self._to_disturb = tuple(ids)
+
+    def _begin_others(self) -> None:
+        """Begin what the other cases need, once the driver under test has had the first word.
+
+        What cannot be begun is told by the case that needs it.
+        """
+        if self._bench is not None and self._bench.started:
+            ids, self._to_begin = self._to_begin, ()
+            self._call(self._bench, [declared(id).begin for id in ids if not self._is_decided(id)])
+
+    def _disturb(self) -> None:
+        """Do before the first disturbing case what settles while the others are judged."""
+        if self._bench is not None and self._bench.started and self._bench.clean:
+            ids, self._to_disturb = self._to_disturb, ()
+            self._call(self._bench, [declared(id).ahead for id in ids if not self._is_decided(id)])
+
+    @staticmethod
+    def _call(bench: Bench, found: Iterable[Begin | None]) -> None:
+        for begin in dict.fromkeys(found):
+            if begin is not None:
+                with suppress(Exception):
+                    begin(bench)
+
+    def _is_decided(self, id: str) -> bool:
+        case, profile = declared(id).case, self.plan.profile
+        return (
+            id in self._outcomes
+            or id in profile.waivers
+            or bool(not_applicable(case, profile, kubernetes=self.plan.kubernetes))
+            or bool(missing_inputs(case, profile))
+        )
+
         early = self._without_running(case)
         if early is not None:
             return Outcome(early)

@@ -77,7 +77,7 @@ class Bench:
         self.family = Family(
             setup.cluster,
             self.new_instance,
-            lambda: self.driver,
+            lambda: self.instance.driver_name,
             nodes=self._nodes,
             resizable=setup.profile.launch.inventory is not None,
         )
@@ -354,6 +354,11 @@ class Bench:
     def spoiled(self, why: str) -> None:
         """The case leaves a state that no other case should meet: begin again afterwards."""
         self._dirty = why
+    @property
+    def clean(self) -> bool:
+        """True if the next case will meet the driver as it is now."""
+        return not self._dirty and not self._lent
+
 
     def _take_back(self, *, unprepare: bool) -> None:
         for claim in list(self._held.values()):

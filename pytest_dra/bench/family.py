@@ -19,6 +19,9 @@ from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.launch import Component
 from pytest_dra.profile.model import Inventory
 from pytest_dra.spec import Json
+from pytest_dra.timeline import ApiRequest
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import until
 
 MANY: Final = 130
 """Devices of the large instance: more than fit into one slice."""
@@ -30,6 +33,9 @@ DEVICES: Final = "{devices}"
 """Stands for the number of devices in ``launch.inventory``."""
 
 RANDOM_BYTES: Final = 3
+
+WIPE_S: Final = 2.0
+"""Longest wait for the kubelet's wipe at its start."""
 
 NewInstance = Callable[[str, "int | None"], Instance]
 """Makes an instance from a letter and, where given, its number of devices."""
@@ -53,7 +59,7 @@ class Family:
     Args:
         cluster: where the decoys go.
         new: makes an instance, not yet started.
-        driver: gives the name of the driver under test.
+        driver: gives the name of the driver under test; None while it is unknown.
         nodes: names of all nodes of the bench; that of a decoy is added.
         resizable: the profile gives ``launch.inventory``.
     """
@@ -62,7 +68,7 @@ class Family:
         self,
         cluster: Cluster,
         new: NewInstance,
-        driver: Callable[[], str],
+        driver: Callable[[], str | None],
         *,
         nodes: set[str],
         resizable: bool,
@@ -106,21 +112,48 @@ class Family:
         self._begin()
         return self._decoys
 
+    def begin(self) -> None:
+        """Start all members, unless they have been; waits for none of them."""
+        self._begin()
+
     def _begin(self) -> dict[str, Instance]:
         if not self._members:
-            driver = self._driver()
-            neighbour = self._new("b", None)
-            self._decoys = (
-                self._decoy(DECOY_DRIVER, neighbour.node),
-                self._decoy(driver, f"node-elsewhere-{secrets.token_hex(RANDOM_BYTES)}"),
-            )
-            self._members["neighbour"] = neighbour
+            self._members["neighbour"] = self._new("b", None)
             if self._resizable:
                 self._members["large"] = self._new("l", MANY)
                 self._members["empty"] = self._new("e", 0)
-            for member in self._members.values():
-                member.start()
+            for name, member in self._members.items():
+                if name == "neighbour":
+                    self._start_beside_decoys(member)
+                else:
+                    member.start()
         return self._members
+
+    def _start_beside_decoys(self, neighbour: Instance) -> None:
+        """The kubelet wipes the slices of its node when it starts: only then they are made."""
+        neighbour.place.make()
+        neighbour.specs.start()
+        neighbour.kubelet.start()
+        kubelet = f"system:node:{neighbour.node}"
+
+        def wiped() -> bool:
+            return bool(
+                neighbour.timeline.entries(
+                    ApiRequest,
+                    where=lambda event: (
+                        event.identity == kubelet and event.verb == "deletecollection"
+                    ),
+                )
+            )
+
+        until(neighbour.timeline, wiped, Deadline.after(WIPE_S))
+        decoys = [self._decoy(DECOY_DRIVER, neighbour.node)]
+        driver = self._driver()
+        if driver:
+            elsewhere = f"node-elsewhere-{secrets.token_hex(RANDOM_BYTES)}"
+            decoys.append(self._decoy(driver, elsewhere))
+        self._decoys = tuple(decoys)
+        neighbour.start_again()
 
     def _decoy(self, driver: str, node: str) -> Json:
         self._nodes.add(node)

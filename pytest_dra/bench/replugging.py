@@ -13,6 +13,8 @@ from pytest_dra.bench.family import Family
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.setup import Setup
 from pytest_dra.checks.pools import are_tidy
+from pytest_dra.checks.pools import are_whole
+from pytest_dra.checks.pools import newest
 from pytest_dra.spec import Json
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import quiet
@@ -72,7 +74,7 @@ class Replugging:
             if hook is not None:
                 instance = self._family.large or self._family.neighbour
                 whole = self.first(instance)
-                count = len(devices_of(whole))
+                count = len(devices_of(newest(whole)))
                 remove, add = hook.remove, hook.add
                 self._plug(instance, remove, "hooks.hotplug.remove", lambda n: n < count)
                 self._plug(instance, add, "hooks.hotplug.add", lambda n: n >= count)
@@ -91,7 +93,10 @@ class Replugging:
                     instance.end()
                     instance.driver.components = self._setup.equipped(FEW)
                     instance.start_again()
-                    new = self._wait(instance, lambda n: n <= FEW, CLEAN_S)
+                    limit_s = min(CLEAN_S, self._setup.profile.budgets.repair)
+                    deadline = Deadline.after(limit_s)
+                    self._wait(instance, lambda n: n <= FEW, limit_s)
+                    new = instance.wait_for_slices(are_tidy, within_s=deadline.left_s())
                 text = f"a start with {FEW} devices in place of {MANY}"
                 self._shrunk.append(change_of(instance, text, since, old, new))
         return self._shrunk
@@ -111,7 +116,7 @@ class Replugging:
     ) -> list[Json]:
         deadline = Deadline.after(within_s)
         instance.wait_for_slices(
-            lambda now: wanted(len(devices_of(now))) and are_tidy(now), within_s=within_s
+            lambda now: wanted(len(devices_of(newest(now)))) and are_whole(now), within_s=within_s
         )
         began = instance.timeline.now()
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import is_published
+from pytest_dra.bench.instance import SETTLE_LIMIT_S
+from pytest_dra.bench.instance import SETTLE_S
 from pytest_dra.bench.replugging import CLEAN_S
 from pytest_dra.bench.replugging import STILL_S
 from pytest_dra.checks.pools import are_tidy
@@ -47,6 +49,21 @@ class Restarted:
     settled: tuple[Json, ...]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Done:
+    """The restarts, before the last one has settled.
+
+    ``seeded`` is the left-over's name, ``at`` the end of the last start on the timeline's clock.
+    """
+
+    device: Device
+    held: bool
+    before: tuple[Json, ...]
+    after: tuple[tuple[Json, ...], ...]
+    seeded: str
+    at: float
+
+
 class Restarts:
     """SIGTERM and start, :data:`TIMES` times, once per bench.
 
@@ -55,7 +72,13 @@ class Restarts:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
+        self._done: _Done | None = None
         self._seen: Restarted | None = None
+
+    def begin(self) -> None:
+        """Restart, but do not wait until the last start has settled. Raises as :meth:`seen`."""
+        if self._done is None:
+            self._done = self._run()
 
     def seen(self) -> Restarted:
         """Do it now, or return what was seen the first time.
@@ -63,11 +86,14 @@ class Restarts:
         Raises:
             Blocked: nothing is published.
         """
+        self.begin()
+        if self._seen is None and self._done is not None:
+            self._seen = self._settled(self._done)
         if self._seen is None:
-            self._seen = self._run()
+            raise Blocked("SLICE-001")
         return self._seen
 
-    def _run(self) -> Restarted:
+    def _run(self) -> _Done:
         bench, instance = self._bench, self._bench.instance
         if not is_published(bench.published()):
             raise Blocked("SLICE-001")
@@ -84,13 +110,28 @@ class Restarts:
                 bench.forget()
                 self._wait(instance)
                 after.append(tuple(_without(instance.slices(), seeded)))
-            instance.wait_for_slices(are_tidy, within_s=self._bench.within(CLEAN_S))
-            instance.settle()
-            settled = tuple(instance.slices())
-            _remove(bench, seeded)
         self._release(claim)
+        return _Done(device, held, before, tuple(after), seeded, bench.timeline.now())
+
+    def _settled(self, done: _Done) -> Restarted:
+        bench, instance = self._bench, self._bench.instance
+        instance.wait_for_slices(are_tidy, within_s=bench.within(CLEAN_S))
+
+        def last() -> float:
+            writes = instance.slice_writes()
+            return max(done.at, writes[-1].at if writes else 0.0)
+
+        # Other cases may have gone on meanwhile, and what the driver wrote then settles as well.
+        deadline = Deadline.after(SETTLE_LIMIT_S)
+        quiet(instance.timeline, last, for_s=SETTLE_S, deadline=deadline)
+        settled = tuple(instance.slices())
+        _remove(bench, done.seeded)
         return Restarted(
-            device=device, held=held, before=before, after=tuple(after), settled=settled
+            device=done.device,
+            held=done.held,
+            before=done.before,
+            after=done.after,
+            settled=settled,
         )
 
     def _leave_over(self, instance: Instance, before: tuple[Json, ...]) -> str:

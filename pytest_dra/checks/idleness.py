@@ -26,16 +26,24 @@ class Write:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Idleness:
-    """Seconds without a provocation after what the last one caused, and the writes in them."""
+    """Seconds without a provocation after what the last one caused, and the writes in them.
+
+    ``longest`` is the longest stretch of them.
+    """
 
     seconds: float
     writes: tuple[Write, ...]
+    longest: float
 
     def __add__(self, other: Idleness) -> Idleness:
-        return Idleness(self.seconds + other.seconds, (*self.writes, *other.writes))
+        return Idleness(
+            self.seconds + other.seconds,
+            (*self.writes, *other.writes),
+            max(self.longest, other.longest),
+        )
 
 
-NONE = Idleness(0.0, ())
+NONE = Idleness(0.0, (), 0.0)
 
 
 def idleness(provoked: Iterable[float], writes: Sequence[Write], *, until: float) -> Idleness:
@@ -55,7 +63,7 @@ def idleness(provoked: Iterable[float], writes: Sequence[Write], *, until: float
                 break
             settled = inside.pop(0).at
         if end - settled > SETTLE_S:
-            found += Idleness(end - settled, tuple(inside))
+            found += Idleness(end - settled, tuple(inside), end - settled)
     return found
 
 

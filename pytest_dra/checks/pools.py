@@ -90,13 +90,26 @@ def are_tidy(slices: Sequence[Json]) -> bool:
     return True
 
 
+def newest(slices: Iterable[Json]) -> list[Json]:
+    """The slices of the highest generation of each pool."""
+    found = []
+    for members in by_pool(slices).values():
+        highest = max(map(generation_of, members))
+        found += [item for item in members if generation_of(item) == highest]
+    return found
+
+
+def are_whole(slices: Iterable[Json]) -> bool:
+    """True if the newest generation of each pool is complete."""
+    return all(view_of(members) is not None for members in by_pool(slices).values())
+
+
 def view_of(slices: Iterable[Json]) -> View | None:
     """The newest generation of a pool if it is complete, as the scheduler takes it."""
     members = list(slices)
     if not members:
         return None
-    newest = max(generation_of(item) for item in members)
-    members = [item for item in members if generation_of(item) == newest]
+    members = newest(members)
     if {_pool(item).get("resourceSliceCount") for item in members} != {len(members)}:
         return None
     devices: dict[str, str] = {}

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 
 from pytest_dra.api.resources import RESOURCE_GROUP
-from pytest_dra.checks.pools import are_tidy
+from pytest_dra.checks.pools import are_whole
 from pytest_dra.checks.pools import by_pool
+from pytest_dra.checks.pools import newest
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
@@ -22,8 +23,31 @@ WHEN_ADDED = "timeAdded"
 
 
 def says_the_same(now: Sequence[Json], before: Iterable[Json]) -> bool:
-    """True if each pool is whole and has the same devices with the same content."""
-    return are_tidy(now) and _devices(now) == _devices(before)
+    """True if each pool is complete and has the same devices with the same content.
+
+    Slices of older generations do not count: that they go is the matter of another case.
+    """
+    return are_whole(now) and _devices(now) == _devices(before)
+
+
+def has_as_many(now: Sequence[Json], before: Iterable[Json]) -> bool:
+    """True if each pool is complete, and there are as many devices.
+
+    After a restart no more is asked: names that stay are the matter of another case.
+    """
+    return are_whole(now) and len(_devices(now)) >= len(_devices(before))
+
+
+def must_be_as_many(
+    now: Sequence[Json], *, before: Iterable[Json], after: str, within_s: float
+) -> None:
+    """A driver that was started in trouble publishes as many devices as before it."""
+    if not has_as_many(now, before):
+        raise Violation(
+            f"ResourceSlices after {after}",
+            got=f"{len(_devices(now))} devices" + ("" if are_whole(now) else ", pools incomplete"),
+            want=f"{len(_devices(before))} devices in complete pools within {within_s:g} s",
+        )
 
 
 def must_be_right(
@@ -46,7 +70,7 @@ def must_be_right(
         kind = f"{len(missing)} of them missing" if missing else "present, but not as before"
         got = f"{len(wrong)} devices wrong ({kind}), such as {'/'.join(wrong[0])}"
     else:
-        got = "pools that are not whole, or slices of several generations"
+        got = "pools that are not complete"
     raise Violation(
         f"ResourceSlices after {after}",
         got=got,
@@ -109,7 +133,7 @@ def served_versions_must_be_used(requests: Iterable[Entry[ApiRequest]]) -> None:
 def _devices(slices: Iterable[Json]) -> dict[tuple[str, str], str]:
     return {
         (key[1], str(device.get("name", ""))): _text(device)
-        for key, members in by_pool(slices).items()
+        for key, members in by_pool(newest(slices)).items()
         for item in members
         for device in (item.get("spec") or {}).get("devices") or []
     }
