@@ -201,7 +201,9 @@ class _Planner:
         if name == "_?_:_":
             return self.choice(node.id, args)
         if name in ("or", "orValue") and len(args) == 2:
-            return OrStep(node.id, args[0], args[1], unwraps=name == "orValue")
+            checks = self.env.minor >= functions.FIRST_CHECKED
+            unwraps = name == "orValue"
+            return OrStep(node.id, args[0], args[1], unwraps=unwraps, checks=checks)
         overloads = self.checked.overloads.get(node.id, [])
         overload = overloads[0] if len(overloads) == 1 else ""
         cost = runcost.cost_of(name, overload, self.env.minor)

@@ -194,12 +194,18 @@ class MembershipStep:
 
 
 class OrStep:
-    """``or`` and ``orValue`` of optionals: the argument is evaluated only if needed."""
+    """``or`` and ``orValue`` of optionals: the argument is evaluated only if needed.
 
-    __slots__ = ("alternative", "id", "target", "unwraps")
+    Up to Kubernetes 1.36 any value passed as an optional that is there (not ``checks``).
+    """
 
-    def __init__(self, node: int, target: Step, alternative: Step, *, unwraps: bool) -> None:
+    __slots__ = ("alternative", "checks", "id", "target", "unwraps")
+
+    def __init__(
+        self, node: int, target: Step, alternative: Step, *, unwraps: bool, checks: bool
+    ) -> None:
         self.id = node
+        self.checks = checks
         self.target = target
         self.alternative = alternative
         self.unwraps = unwraps
@@ -211,7 +217,7 @@ class OrStep:
                 value = self.alternative.run(scope)
             elif self.unwraps:
                 value = value.value
-        elif not isinstance(value, CelError):
+        elif self.checks and not isinstance(value, CelError):
             value = CelError("no-such-overload", "no such overload", self.id)
         observe(scope.state, self.id, value, 0)
         return value

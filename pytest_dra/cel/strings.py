@@ -31,12 +31,14 @@ def char_at(text: str, index: int) -> object:
 def index_of(text: str, part: str, offset: int = 0, *, clamp: bool = True) -> object:
     """First occurrence from ``offset`` on, -1 for none.
 
-    Up to Kubernetes 1.36 an offset past the end came back for an empty ``part`` (no ``clamp``).
+    Up to Kubernetes 1.36 any offset came back for an empty ``part`` (no ``clamp``).
     """
+    if not part and not clamp:
+        return offset
     if offset < 0:
         return _outside(offset)
     if not part:
-        return min(offset, len(text)) if clamp else offset
+        return min(offset, len(text))
     return text.find(part, offset) if offset < len(text) else -1
 
 
@@ -48,10 +50,12 @@ def last_index_of(text: str, part: str, offset: int | None = None, *, clamp: boo
         if len(text.encode()) < len(part.encode()):
             return -1
         offset = len(text) - 1
+    if not part and not clamp:
+        return offset
     if offset < 0:
         return _outside(offset)
     if not part:
-        return min(offset, len(text)) if clamp else offset
+        return min(offset, len(text))
     if offset >= len(text):
         return -1
     return text.rfind(part, 0, offset + len(part))

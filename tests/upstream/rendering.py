@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_dra.cel import formatted
 from pytest_dra.cel import times
+from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.namedformats import FormatValue
 from pytest_dra.cel.opaque import QuantityValue
 from pytest_dra.cel.opaque import SemVer
@@ -49,6 +50,8 @@ def _messages(text: str) -> str:
 
 
 def _other(value: object) -> Any:
+    if isinstance(value, CelError):
+        return {"error": None}
     if isinstance(value, Optional):
         return {"optional": rendered(value.value) if value.has_value else None}
     if isinstance(value, Timestamp):
