@@ -8,6 +8,7 @@ from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.replugging import change_of
 from pytest_dra.cases import case
 from pytest_dra.checks import slices
+from pytest_dra.checks.pools import newest
 from pytest_dra.profile import Hardware
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
@@ -83,10 +84,11 @@ def test_slice_012_wiped_slices(dra_bench: Bench) -> None:
     """wiped slices come back without help"""
     instance = dra_bench.instance
     published = dra_bench.published()
-    before = instance.wait_for_slices(
+    whole = instance.wait_for_slices(
         lambda now: slices.count(published) <= slices.count(now),
         within_s=dra_bench.within(BACK_YOUNG_S),
     )
+    before = newest(whole)
     with dra_bench.timeline.disturbance("slices deleted"):
         young = dra_bench.timeline.now() - instance.slice_writes()[-1].at < YOUNG_S
         limit = dra_bench.within(BACK_YOUNG_S if young else BACK_S)

@@ -54,8 +54,12 @@ GATED: Final = {
 
 
 def edit(bench: Bench, instance: Instance) -> Json:
-    """Add an attribute to one device, as another user; returns the slice as it was before."""
-    item = next(each for each in instance.slices() if each["spec"].get("devices"))
+    """Add an attribute to one device, as another user; returns the slice as it was before.
+
+    It is a slice of the instance's node if there is one.
+    """
+    found = [each for each in instance.slices() if each["spec"].get("devices")]
+    item = min(found, key=lambda each: each["spec"].get("nodeName") != instance.node)
     changed = copy.deepcopy(item)
     device = changed["spec"]["devices"][0]
     device["attributes"] = {**(device.get("attributes") or {}), EDITED: {"bool": True}}
