@@ -19,6 +19,7 @@ _EMPTY: Final = CelMap()
 
 _LISTS: Final = ("ints", "bools", "strings", "versions")
 _SCALARS: Final = ("int", "bool", "string", "version")
+_AS_THEY_ARE: Final = {"string": str, "bool": bool}
 
 
 def split_name(name: str, driver: str) -> tuple[str, str]:
@@ -33,6 +34,15 @@ def attribute_value(name: str, attribute: Any, *, lists: bool) -> object:
     Raises:
         EvaluationError: no value that is supported, or a bad version. Any expression fails then.
     """
+    if attribute.__class__ is dict and len(attribute) == 1:
+        ((kind, value),) = attribute.items()
+        # The common case by a shorter way: the rest would come to the same.
+        if value.__class__ is _AS_THEY_ARE.get(kind):
+            return value
+        if kind == "int" and value.__class__ is int and INT_MIN <= value <= INT_MAX:
+            return value
+        if kind == "version" and value.__class__ is str:
+            return _version(name, value)
     if isinstance(attribute, Mapping):
         for kind in (*_LISTS, *_SCALARS) if lists else _SCALARS:
             value = attribute.get(kind)
@@ -55,8 +65,10 @@ def _converted(name: str, kind: str, value: Any) -> object:
         raise _failed(name, "unsupported-attribute", f"has no {kind} but {value!r:.60}")
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         raise _failed(name, "unsupported-attribute", "has an int of more than 64 bits")
-    if kind != "version":
-        return value
+    return _version(name, value) if isinstance(value, str) and kind == "version" else value
+
+
+def _version(name: str, value: str) -> SemVer:
     version = opaque.semver_of(value)
     if not isinstance(version, SemVer):
         raise _failed(name, "attribute-version", f"has no strict version but {value!r:.60}")
@@ -69,7 +81,8 @@ def capacity_value(name: str, entry: Any) -> object:
     Raises:
         EvaluationError: it is none.
     """
-    amount = entry.get("value") if isinstance(entry, Mapping) else entry
+    plain = entry.__class__ is dict or isinstance(entry, Mapping)
+    amount = entry.get("value") if plain else entry
     quantity = opaque.quantity_of(str(amount).strip() if amount is not None else "0")
     if isinstance(quantity, CelError):
         raise EvaluationError(CelError("parse-quantity", f"capacity {name}: {quantity.message}"))

@@ -54,6 +54,7 @@ def quantity_of(text: str) -> QuantityValue | CelError:
 
 
 _STRICT: Final = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(?:-([^+]*))?(?:\+(.*))?", re.DOTALL)
+_PLAIN: Final = re.compile(r"(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})")
 _WORD: Final = re.compile(r"[0-9A-Za-z-]+")
 _DIGITS: Final = re.compile(r"[0-9]+")
 
@@ -70,7 +71,9 @@ class SemVer:
         self.major, self.minor, self.patch = numbers
         self.pre = pre
         self.build = build
-        ranked = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre)
+        ranked: tuple[tuple[int, int, str], ...] = ()
+        if pre:
+            ranked = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre)
         self.key = (*numbers, 0 if pre else 1, ranked)
 
     def equals(self, other: object) -> bool | CelError:
@@ -102,6 +105,10 @@ def semver_of(text: str, *, normalize: bool = False) -> SemVer | CelError:
 
 
 def _strict(text: str) -> SemVer | CelError:
+    plain = _PLAIN.fullmatch(text)
+    if plain is not None:
+        major, minor, patch = plain.groups()
+        return SemVer((int(major), int(minor), int(patch)), (), ())
     bad = CelError("parse-semver", f"no semantic version: {text[:60]!r}")
     large = CelError("range", f"a number of version {text[:60]!r} is out of range")
     match = _STRICT.fullmatch(text)

@@ -10,6 +10,7 @@ from typing import Final
 from pytest_dra.cel.devices import attribute_value
 from pytest_dra.cel.devices import capacity_value
 from pytest_dra.cel.devices import device_value
+from pytest_dra.cel.devices import split_name
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import EvaluationError
 from pytest_dra.cel.values import CelMap
@@ -29,9 +30,30 @@ def domain_key(field: str, domain: str) -> str:
     return f"{field[0].upper()}{domain}"
 
 
+class Keys:
+    """Keys of one driver's attributes or capacities by name, found once for many devices."""
+
+    __slots__ = ("driver", "field", "known")
+
+    def __init__(self, field: str, driver: str) -> None:
+        self.field = field
+        self.driver = driver
+        self.known: dict[str, tuple[str, str]] = {}
+
+    def find(self, name: str) -> tuple[str, str]:
+        """Keys of a value and of its domain."""
+        if name.__class__ is not str:
+            text = f"{self.field}: a name is no text: {name!r:.60}"
+            raise EvaluationError(CelError("unsupported-attribute", text))
+        domain, identifier = split_name(name, self.driver)
+        keys = leaf_key(self.field, domain, identifier), domain_key(self.field, domain)
+        self.known[name] = keys
+        return keys
+
+
 def _want_map(value: object, field: str) -> None:
-    if not isinstance(value, Mapping) or not all(name.__class__ is str for name in value):
-        raise EvaluationError(CelError("unsupported-attribute", f"{field} is no map of names"))
+    if value.__class__ is not dict and not isinstance(value, Mapping):
+        raise EvaluationError(CelError("unsupported-attribute", f"{field} is no map"))
 
 
 class Prepared:
@@ -42,7 +64,14 @@ class Prepared:
 
     __slots__ = ("_value", "device", "driver", "fault", "leaves", "lists")
 
-    def __init__(self, driver: str, device: Mapping[str, Any], *, lists: bool = True) -> None:
+    def __init__(
+        self,
+        driver: str,
+        device: Mapping[str, Any],
+        *,
+        lists: bool = True,
+        keys: tuple[Keys, Keys] | None = None,
+    ) -> None:
         self.driver = driver
         self.device = device
         self.lists = lists
@@ -50,31 +79,29 @@ class Prepared:
         self.leaves: dict[str, object] = {}
         self._value: CelMap | None = None
         try:
-            self._fill()
+            self._fill(*(keys or _keys_of(driver)))
         except EvaluationError as error:
             self.fault = error.error
 
-    def _fill(self) -> None:
+    def _fill(self, named: Keys, measured: Keys) -> None:
         driver, device, lists = self.driver, self.device, self.lists
         leaves = self.leaves
         attributes = device.get("attributes")
         if attributes:
             _want_map(attributes, "attributes")
+            known = named.known
             for name, attribute in attributes.items():
-                domain, slash, identifier = name.partition("/")
-                if not slash:
-                    domain, identifier = driver, name
-                leaves[f"a{domain}/{identifier}"] = attribute_value(name, attribute, lists=lists)
-                leaves[f"A{domain}"] = True
+                leaf, domain = known.get(name) or named.find(name)
+                leaves[leaf] = attribute_value(name, attribute, lists=lists)
+                leaves[domain] = True
         capacity = device.get("capacity")
         if capacity:
             _want_map(capacity, "capacity")
+            known = measured.known
             for name, entry in capacity.items():
-                domain, slash, identifier = name.partition("/")
-                if not slash:
-                    domain, identifier = driver, name
-                leaves[f"c{domain}/{identifier}"] = capacity_value(name, entry)
-                leaves[f"C{domain}"] = True
+                leaf, domain = known.get(name) or measured.find(name)
+                leaves[leaf] = capacity_value(name, entry)
+                leaves[domain] = True
         leaves[DRIVER] = driver
         leaves[SHARED] = device.get("allowMultipleAllocations") is True
 
@@ -86,8 +113,19 @@ class Prepared:
         return self._value
 
 
+def _keys_of(driver: str) -> tuple[Keys, Keys]:
+    return Keys("attributes", driver), Keys("capacity", driver)
+
+
 def prepare(
     devices: Iterable[tuple[str, Mapping[str, Any]]], *, lists: bool = True
 ) -> list[Prepared]:
     """Pairs of driver and device in the API's form, made ready."""
-    return [Prepared(driver, device, lists=lists) for driver, device in devices]
+    keys: dict[str, tuple[Keys, Keys]] = {}
+    made = []
+    for driver, device in devices:
+        found = keys.get(driver)
+        if found is None:
+            found = keys[driver] = _keys_of(driver)
+        made.append(Prepared(driver, device, lists=lists, keys=found))
+    return made
