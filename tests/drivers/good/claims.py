@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from tests.drivers.good.options import Options
 
 VENDOR = "odd.example.com"
 COMMON = f"{VENDOR}/common=all"
+
+NOT_FOUND = 404
 
 
 class ClaimError(Exception):
@@ -31,29 +34,62 @@ class Claims:
         self.lock = threading.Lock()
         self.file = options.driver_dir / "claims.json"
         options.driver_dir.mkdir(parents=True, exist_ok=True)
-        text = self.file.read_text("utf-8") if self.file.exists() else "{}"
-        self.prepared: dict[str, list[Object]] = json.loads(text)
+        self.prepared: dict[str, Object] = self._load()
+        self.taken_over = frozenset(self.prepared)
         if options.cdi == "common":
             self._write_spec("common", "common", [("all", ["ODD_COMMON=1"])])
 
     def prepare(self, namespace: str, name: str, uid: str) -> list[Object]:
         """The devices of a claim, as fields of the answer's Device message."""
         with self.lock:
-            if uid in self.prepared:
-                return self.prepared[uid]
             claim = self._claim(namespace, name, uid)
+            results = self._results(claim)
+            if uid in self.prepared:
+                known: list[Object] = self.prepared[uid]["devices"]
+                if {each["device_name"] for each in known} != {each["device"] for each in results}:
+                    raise ClaimError(f"the allocation of claim {namespace}/{name} has changed")
+                return known
             single = len(claim["spec"]["devices"]["requests"]) == 1
-            devices = [self._device(each, uid, single=single) for each in self._results(claim)]
-            self._give_away(uid, devices)
+            devices = [self._device(each, uid, single=single) for each in results]
+            self._give_away(uid, {"claim": [namespace, name], "devices": devices})
             return devices
 
     def unprepare(self, uid: str) -> None:
-        """Forget a claim; an unknown one is forgotten already."""
+        """Forget a claim, its spec first; an unknown one is forgotten already."""
         with self.lock:
-            if self.prepared.pop(uid, None) is not None:
-                self._save()
-            for path in self.options.cdi_dir.glob(f"odd-{uid}.*"):
-                path.unlink()
+            self._release(uid)
+
+    def _release(self, uid: str) -> None:
+        try:
+            for ending in ("json", "yaml") if self.options.cdi != "none" else ():
+                (self.options.cdi_dir / f"odd-{uid}.{ending}").unlink(missing_ok=True)
+        except OSError as error:
+            raise ClaimError(f"the spec of claim {uid} stays: {error}") from error
+        if self.prepared.pop(uid, None) is not None:
+            self._save()
+
+    def _load(self) -> dict[str, Object]:
+        """What a predecessor has left; a damaged file is put aside, its name told."""
+        try:
+            found: dict[str, Object] = json.loads(self.file.read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            logging.warning("%s is damaged and put aside: %s", self.file, error)
+            self.file.rename(self.file.with_name("claims.damaged"))
+            return {}
+        return found
+
+    def _is_gone(self, uid: str) -> bool:
+        """True for a claim from before our start that exists no more."""
+        if uid not in self.taken_over:
+            return False
+        namespace, name = self.prepared[uid]["claim"]
+        try:
+            found: bool = self.api.claim(namespace, name)["metadata"]["uid"] != uid
+        except Refused as refused:
+            return refused.code == NOT_FOUND
+        return found
 
     def _claim(self, namespace: str, name: str, uid: str) -> Object:
         try:
@@ -76,9 +112,12 @@ class Claims:
         if not number.isdecimal() or int(number) >= self.options.devices:
             raise ClaimError(f"no device {name}")
         exclusive = "shareID" not in result
-        for other, devices in self.prepared.items():
-            if exclusive and other != uid and name in {each["device_name"] for each in devices}:
-                raise ClaimError(f"device {name} is in use by claim {other}")
+        for other, known in list(self.prepared.items()):
+            held = {each["device_name"] for each in known["devices"]}
+            if exclusive and other != uid and name in held:
+                if not self._is_gone(other):
+                    raise ClaimError(f"device {name} is in use by claim {other}")
+                self._release(other)
         empty = single and self.options.request_names == "empty"
         names = [] if empty else [result["request"].split("/")[0]]
         made: Object = {"request_names": names, "pool_name": result["pool"], "device_name": name}
@@ -90,12 +129,13 @@ class Claims:
             made["cdi_device_ids"].append(COMMON)
         return made
 
-    def _give_away(self, uid: str, devices: list[Object]) -> None:
+    def _give_away(self, uid: str, record: Object) -> None:
+        devices: list[Object] = record["devices"]
         if self.options.cdi != "none" and devices:
             names = dict.fromkeys(each["device_name"] for each in devices)
             entries = [(f"{uid}-{name}", [f"ODD_DEVICE={name}"]) for name in names]
             self._write_spec(uid, "claim", entries)
-        self.prepared[uid] = devices
+        self.prepared[uid] = record
         self._save()
 
     def _write_spec(self, name: str, kind: str, devices: list[tuple[str, list[str]]]) -> None:

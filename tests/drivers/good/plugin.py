@@ -73,8 +73,11 @@ class Plugin:
         """Release each claim."""
         response = method.response()
         for claim in request.claims:
-            self.claims.unprepare(claim.uid)
-            response.claims[claim.uid].error = ""
+            try:
+                self.claims.unprepare(claim.uid)
+                response.claims[claim.uid].error = ""
+            except ClaimError as error:
+                response.claims[claim.uid].error = str(error)
         return response
 
     # where it is served
