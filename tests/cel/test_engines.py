@@ -15,6 +15,7 @@ from pytest_dra.cel.engines import NAMES
 from pytest_dra.cel.engines import OWN
 from pytest_dra.cel.engines import EngineMissing
 from pytest_dra.cel.engines import engine
+from pytest_dra.cel.values import CelMap
 
 GPU = 'device.attributes["gpu.example.com"]'
 MEMORY = 'device.capacity["gpu.example.com"].memory'
@@ -52,6 +53,16 @@ DEVICES = [
     )
 ] + [("nic.example.com", {})]  # fmt: skip
 
+
+def plain(value: object) -> object:
+    if isinstance(value, CelMap):
+        return {key: plain(item) for key, item in value.items()}
+    return value if isinstance(value, (str, int, bool, list)) else str(value)
+
+
+OWN_PARTS = ("quantity(", "semver(", '"no"')
+"""What only Kubernetes has: two types, and empty maps for unknown domains."""
+
 needs_cel_python = pytest.mark.skipif(
     importlib.util.find_spec("celpy") is None, reason="cel-python is not installed"
 )
@@ -82,6 +93,16 @@ def test_both_refuse_what_is_no_expression() -> None:
 def test_the_gaps_of_the_second_engine_are_known() -> None:
     assert engine(OWN).gaps == ()
     assert any("no cost" in gap for gap in engine(CEL_PYTHON).gaps)
+
+
+@pytest.mark.parametrize("text", [one for one in COMMON if not any(map(one.count, OWN_PARTS))])
+def test_the_reference_in_another_language_agrees(text: str) -> None:
+    cel = pytest.importorskip("cel_expr_python.cel")
+    devices = prepare(DEVICES[:-1])
+    program = cel.NewEnv(variables={"device": cel.Type.DYN}).compile(text)
+    theirs = [program.eval(data={"device": plain(device.value)}) for device in devices]
+    ours = words(engine(OWN).compile(text, environment(37)).matches(devices))
+    assert ours == ["error" if one.type() == cel.Type.ERROR else one.value() for one in theirs]
 
 
 def test_an_engine_that_does_not_exist_is_refused() -> None:
