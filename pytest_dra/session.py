@@ -91,9 +91,9 @@ class Session:
         self._bench: Bench | None = None
         self._broken = ""
         self._outcomes: dict[str, Outcome] = {}
-
         self._to_begin: tuple[str, ...] = ()
         self._to_disturb: tuple[str, ...] = ()
+
     # what is started
 
     @property
@@ -202,14 +202,12 @@ class Session:
             KeyboardInterrupt: and other exceptions that are no Exception; nothing is kept then.
         """
         if id not in self._outcomes:
-            self._outcomes[id] = self._judge(declared(id))
-        return self._outcomes[id]
             if declared(id).disturbs:
                 self._disturb()
-
+            self._outcomes[id] = self._judge(declared(id))
             self._begin_others()
-    def _judge(self, what: Declared) -> Outcome:
-        case = what.case
+        return self._outcomes[id]
+
     def expect(self, ids: Iterable[str]) -> None:
         """Say which cases are to be judged, so that what takes its time can begin early."""
         self._to_begin = self._to_disturb = tuple(ids)
@@ -245,6 +243,8 @@ class Session:
             or bool(missing_inputs(case, profile))
         )
 
+    def _judge(self, what: Declared) -> Outcome:
+        case = what.case
         early = self._without_running(case)
         if early is not None:
             return Outcome(early)
