@@ -13,7 +13,10 @@ SETTLE_S = 5.0
 """Publishing has settled after this long without a slice write (term of the catalogue)."""
 
 SETTLE_LIMIT_S = 60.0
-"""From then on after a provocation a write is no repair any more."""
+"""From then on after the first one a write is no settling any more."""
+
+REPAIR_S = 150.0
+"""So late may a repair begin (V26: at the next multiple of 30 or 60 s)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ NONE = Idleness(0.0, (), 0.0)
 def idleness(provoked: Iterable[float], writes: Sequence[Write], *, until: float) -> Idleness:
     """How long one instance was idle, and what it wrote meanwhile.
 
+    The first burst of writes after a provocation is what it has caused, also if it comes late.
+
     Args:
         provoked: when something happened that a driver may answer with writes.
         writes: its slice writes.
@@ -58,10 +63,12 @@ def idleness(provoked: Iterable[float], writes: Sequence[Write], *, until: float
     for began, end in pairwise([*sorted(provoked), until]):
         inside = [write for write in writes if began < write.at <= end]
         settled = began
-        while inside and inside[0].at - settled <= SETTLE_S:
-            if inside[0].at - began > SETTLE_LIMIT_S:
-                break
-            settled = inside.pop(0).at
+        if inside and inside[0].at - began <= REPAIR_S:
+            first = settled = inside.pop(0).at
+            while inside and inside[0].at - settled <= SETTLE_S:
+                if inside[0].at - first > SETTLE_LIMIT_S:
+                    break
+                settled = inside.pop(0).at
         if end - settled > SETTLE_S:
             found += Idleness(end - settled, tuple(inside), end - settled)
     return found

@@ -31,6 +31,19 @@ class View:
     slices: int
 
 
+WHEN_ADDED = "timeAdded"
+"""Set by the API server in taints: another one after each creation."""
+
+
+def text_of(device: Json) -> str:
+    """What a device says, without what the API server has added."""
+    taints = [
+        {key: value for key, value in taint.items() if key != WHEN_ADDED}
+        for taint in device.get("taints") or []
+    ]
+    return json.dumps({**device, "taints": taints}, sort_keys=True)
+
+
 def generation_of(item: Json) -> int:
     """The pool generation that a slice states; 0 where it states none."""
     value = _pool(item).get("generation")
@@ -116,7 +129,7 @@ def view_of(slices: Iterable[Json]) -> View | None:
     for item in members:
         for device in (item.get("spec") or {}).get("devices") or []:
             name = str(device.get("name", ""))
-            text = json.dumps(device, sort_keys=True)
+            text = text_of(device)
             devices[name] = f"twice: {text}" if name in devices else text
     return View(devices, len(members))
 
@@ -252,4 +265,4 @@ def _name(item: Json) -> str:
 
 
 def _devices(item: Json) -> str:
-    return json.dumps((item.get("spec") or {}).get("devices") or [], sort_keys=True)
+    return "\n".join(map(text_of, (item.get("spec") or {}).get("devices") or []))

@@ -10,6 +10,7 @@ from pytest_dra.api.resources import RESOURCE_GROUP
 from pytest_dra.checks.pools import are_whole
 from pytest_dra.checks.pools import by_pool
 from pytest_dra.checks.pools import newest
+from pytest_dra.checks.pools import text_of
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
@@ -17,9 +18,6 @@ from pytest_dra.timeline import Entry
 
 SERVED = "v1"
 NOT_FOUND = 404
-
-WHEN_ADDED = "timeAdded"
-"""Set by the API server in taints: another one after each creation."""
 
 
 def says_the_same(now: Sequence[Json], before: Iterable[Json]) -> bool:
@@ -132,16 +130,8 @@ def served_versions_must_be_used(requests: Iterable[Entry[ApiRequest]]) -> None:
 
 def _devices(slices: Iterable[Json]) -> dict[tuple[str, str], str]:
     return {
-        (key[1], str(device.get("name", ""))): _text(device)
+        (key[1], str(device.get("name", ""))): text_of(device)
         for key, members in by_pool(newest(slices)).items()
         for item in members
         for device in (item.get("spec") or {}).get("devices") or []
     }
-
-
-def _text(device: Json) -> str:
-    taints = [
-        {key: value for key, value in taint.items() if key != WHEN_ADDED}
-        for taint in device.get("taints") or []
-    ]
-    return json.dumps({**device, "taints": taints}, sort_keys=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_dra.checks.pools import by_pool
 from pytest_dra.checks.pools import generation_of
+from pytest_dra.checks.pools import text_of
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 
@@ -101,7 +102,7 @@ def _contents(
         newest = max(map(generation_of, members))
         made[key] = sorted(
             [
-                json.dumps({**device, "attributes": _attributes(device, volatile)}, sort_keys=True)
+                text_of({**device, "attributes": _attributes(device, volatile)})
                 for device in (item.get("spec") or {}).get("devices") or []
             ]
             for item in members

@@ -217,5 +217,16 @@ def test_idle_time_begins_when_what_was_provoked_has_settled() -> None:
     assert [write.serial for write in found.writes] == [30]
 
 
+def test_a_late_repair_is_no_idle_write() -> None:
+    found = idleness.idleness([0.0], [Write(29.0, 1), Write(30.0, 2), Write(40.0, 3)], until=60.0)
+    assert found == Idleness(30.0, (Write(40.0, 3),), 30.0)
+
+
+def test_endless_writes_never_settle() -> None:
+    writes = [Write(float(at), at) for at in range(0, 100, 4)]
+    found = idleness.idleness([-1.0], writes, until=100.0)
+    assert len(found.writes) == 9
+
+
 def test_time_that_is_too_short_to_settle_is_not_idle() -> None:
     assert idleness.idleness([0.0, 4.0], [], until=8.0) == idleness.NONE

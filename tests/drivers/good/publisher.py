@@ -25,6 +25,7 @@ class Publisher:
     def __init__(self, options: Options, api: Api) -> None:
         self.options = options
         self.api = api
+        self.node_uid = ""
 
     def run(self, stopping: threading.Event) -> None:
         """Publish what is missing, for ever."""
@@ -42,7 +43,7 @@ class Publisher:
         there = {item["metadata"]["name"]: item for item in found}
         for wanted in self.wanted():
             old = there.pop(wanted["metadata"]["name"], None)
-            if old is None or _devices(old) != _devices(wanted):
+            if old is None or _said(old) != _said(wanted):
                 self.write(wanted, old)
         for name in there:
             self.api.request("DELETE", f"{SLICES}/{name}")
@@ -85,13 +86,29 @@ class Publisher:
             for number, content in enumerate(contents)
         ]
 
+    def owner(self) -> Object:
+        """The Node, which the slices go with."""
+        if not self.node_uid:
+            node = self.api.request("GET", f"/api/v1/nodes/{self.options.node}")
+            self.node_uid = node["metadata"]["uid"]
+        return {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "name": self.options.node,
+            "uid": self.node_uid,
+            "controller": True,
+        }
+
     def slice(self, number: int, content: Object, *, count: int) -> Object:
         """One slice of ``count``."""
         node = self.options.node
         return {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceSlice",
-            "metadata": {"name": f"{node}-{self.options.name}-{number}"},
+            "metadata": {
+                "name": f"{node}-{self.options.name}-{number}",
+                "ownerReferences": [self.owner()],
+            },
             "spec": {
                 "driver": self.options.name,
                 "nodeName": node,
@@ -115,5 +132,6 @@ class Publisher:
         return made
 
 
-def _devices(item: Object) -> list[str]:
-    return [device["name"] for device in item["spec"].get("devices") or []]
+def _said(item: Object) -> list[tuple[str, object]]:
+    devices = item["spec"].get("devices") or []
+    return [(device["name"], device.get("attributes")) for device in devices]
