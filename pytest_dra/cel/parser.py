@@ -183,9 +183,7 @@ class _Parser(Reader):
         name = self.field_name()
         if name.kind == "ident" and self.token.kind == "(":
             opened = self.advance()
-            made = self.next_id()
-            args = self.arguments()
-            return self.expanded(made, opened.offset, name.text, node, args)
+            return self.call(self.next_id(), opened.offset, name.text, node)
         return self.raised(Select(self.next_id(), dot.offset, node, _bare(name)), node, by=1)
 
     def field_name(self) -> Token:
@@ -196,15 +194,24 @@ class _Parser(Reader):
             self.report("unsupported-syntax", "backticks are not supported", name.offset)
         return name
 
-    def arguments(self) -> list[Node]:
+    def call(self, made: int, offset: int, name: str, target: Node | None) -> Node:
         args: list[Node] = []
+        try:
+            self.arguments(args)
+        except Stop:
+            # The reference reads on after an error and looks at the macros that it met.
+            if args:
+                self.expanded(made, offset, name, target, args)
+            raise
+        return self.expanded(made, offset, name, target, args)
+
+    def arguments(self, args: list[Node]) -> None:
         if self.token.kind != ")":
             args.append(self.expr())
             while self.token.kind == ",":
                 self.advance()
                 args.append(self.expr())
         self.take(")")
-        return args
 
     def expanded(
         self, made: int, offset: int, name: str, target: Node | None, args: list[Node]
@@ -271,12 +278,11 @@ class _Parser(Reader):
         if name.text in RESERVED:
             if self.token.kind == "(":
                 self.advance()
-                self.arguments()
+                self.arguments([])
             return self.report("reserved", f"{name.text!r} is a reserved word", start.offset)
         if self.token.kind == "(":
             opened = self.advance()
-            made = self.next_id()
-            return self.expanded(made, opened.offset, dot + name.text, None, self.arguments())
+            return self.call(self.next_id(), opened.offset, dot + name.text, None)
         return Ident(self.next_id(), name.offset, dot + name.text)
 
     def message_brace(self) -> int:
