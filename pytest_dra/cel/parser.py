@@ -62,6 +62,7 @@ class _Parser(Reader):
         super().__init__(text)
         self.macros = member_macros
         self.escapes = escapes
+        self.broken: dict[int, Node | None] = {}
 
     def start(self) -> Node:
         node = self.expr()
@@ -152,25 +153,28 @@ class _Parser(Reader):
         return self.raised(Call(made, sign.offset, function, None, [node]), node, by=0)
 
     def member(self) -> Node:
-        node = self.primary()
-        while True:
-            kind = self.token.kind
-            if kind == ".":
-                node = self.dotted(node)
-            elif kind == "[":
-                operator = self.advance()
-                optional = self.token.kind == "?"
-                if optional:
-                    self.advance()
-                made = self.next_id()
-                index = self.expr()
-                self.take("]")
-                function = "_[?_]" if optional else "_[_]"
-                node = self.raised(
-                    Call(made, operator.offset, function, None, [node, index]), node, index, by=1
-                )
-            else:
-                return node
+        start = self.position
+        node: Node | None = None
+        try:
+            node = self.primary()
+            while self.token.kind in (".", "["):
+                node = self.dotted(node) if self.token.kind == "." else self.indexed(node)
+        except Stop:
+            self.broken[start] = node
+            raise
+        return node
+
+    def indexed(self, node: Node) -> Node:
+        operator = self.advance()
+        optional = self.token.kind == "?"
+        if optional:
+            self.advance()
+        made = self.next_id()
+        index = self.expr()
+        self.take("]")
+        function = "_[?_]" if optional else "_[_]"
+        call = Call(made, operator.offset, function, None, [node, index])
+        return self.raised(call, node, index, by=1)
 
     def dotted(self, node: Node) -> Node:
         dot = self.advance()
@@ -196,12 +200,14 @@ class _Parser(Reader):
 
     def call(self, made: int, offset: int, name: str, target: Node | None) -> Node:
         args: list[Node] = []
+        start = self.position
         try:
             self.arguments(args)
         except Stop:
             # The reference reads on after an error and looks at the macros that it met.
-            if args:
-                self.expanded(made, offset, name, target, args)
+            begun = self.broken.get(start)
+            if args or begun is not None:
+                self.expanded(made, offset, name, target, args or [begun] if begun else args)
             raise
         return self.expanded(made, offset, name, target, args)
 
