@@ -50,7 +50,7 @@ NO_TESTS = 5
 """pytest's own exit statuses."""
 
 ENDS_WHAT_SETTLED = "REG-012"
-"""The disturbing case that wants a settled process: first, since each other one starts a new one."""
+"""The disturbing case that wants a settled process: first, since the others start new ones."""
 
 STARTS_ANOTHER = "SLICE-003"
 """The settling case that starts a second driver: first, so that both become quiet together."""
