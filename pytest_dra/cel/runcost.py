@@ -151,7 +151,8 @@ def _flatten_136(args: list[object], _result: Any) -> int:
     if len(args) == 2 and args[1].__class__ is not int:
         raise InternalFailure("the level of flatten is no int")
     product = (float(_number(args[1])) if len(args) == 2 else 1.0) * size(args[0])
-    return ((2**63 if product < -(2.0**63) else int(product)) + 1 + LIST_COST) % 2**64
+    fits = -(2.0**63) <= product < 2.0**64
+    return ((int(product) if fits else 2**63) + 1 + LIST_COST) % 2**64
 
 
 def _compared(values: Any) -> int:
