@@ -72,11 +72,15 @@ def test_slice_015_same_device(dra_bench: Bench) -> None:
 def test_slice_016_stable_order(dra_bench: Bench) -> None:
     """a restart does not rewrite the slices"""
     seen = dra_bench.restarts.seen()
-    volatile = dra_bench.profile.driver.volatile_attributes
+    volatile, node = dra_bench.profile.driver.volatile_attributes, dra_bench.instance.node
+    before = pools.of_node(seen.before, node)
     for number, after in enumerate((*seen.after, seen.settled), start=1):
         if pools.are_tidy(after) or after is seen.settled:
             restarts.slices_must_be_equal(
-                after, before=seen.before, volatile=volatile, restart=min(number, len(seen.after))
+                pools.of_node(after, node),
+                before=before,
+                volatile=volatile,
+                restart=min(number, len(seen.after)),
             )
 
 

@@ -90,6 +90,7 @@ def test_slice_017_foreign_slices(dra_bench: Bench) -> None:
     neighbour = dra_bench.family.neighbour
     neighbour.wait_published()
     driver = dra_bench.driver
+    nodes = {*dra_bench.places.values(), *(d["spec"]["nodeName"] for d in dra_bench.family.decoys)}
     for step in history.steps(dra_bench.timeline):
         event = step.entry.event
         if event.identity in dra_bench.places:
@@ -97,6 +98,7 @@ def test_slice_017_foreign_slices(dra_bench: Bench) -> None:
                 [step.before[name] for name in step.names if name in step.before],
                 driver=driver,
                 node=dra_bench.places[event.identity],
+                others=nodes - {dra_bench.places[event.identity]},
                 verb=event.verb,
                 proof=(step.entry.serial,),
             )

@@ -36,6 +36,7 @@ def _of(bench: Bench, user: str, node: str) -> idleness.Idleness:
         and entry.event.verb in WRITES | history.DELETIONS
     ]
     own = {write.serial for write in writes}
+    others = set(bench.places.values()) - {node}
     provoked = [
         entry.at
         for entry in every
@@ -44,7 +45,7 @@ def _of(bench: Bench, user: str, node: str) -> idleness.Idleness:
     provoked += [
         step.entry.at
         for step in history.steps(bench.timeline)
-        if step.entry.event.identity != user and _touches(step, node)
+        if step.entry.event.identity != user and _touches(step, others)
     ]
     found = idleness.NONE
     now = bench.timeline.now()
@@ -70,9 +71,10 @@ def _provokes(entry: Entry[object], *, user: str, name: str) -> bool:
     return False
 
 
-def _touches(step: history.Step, node: str) -> bool:
+def _touches(step: history.Step, others: set[str]) -> bool:
+    """True if a slice was changed that is not of another node."""
     return any(
-        (item.get("spec") or {}).get("nodeName") in (None, "", node)
+        (item.get("spec") or {}).get("nodeName") not in others
         for name in step.names
         for item in (step.before.get(name), step.after.get(name))
         if item is not None

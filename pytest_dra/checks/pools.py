@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -101,6 +102,12 @@ def are_tidy(slices: Sequence[Json]) -> bool:
     except Violation:
         return False
     return True
+
+
+def of_node(slices: Iterable[Json], node: str) -> list[Json]:
+    """The slices of one node; all where there are none: a pool without node has other writers."""
+    every = list(slices)
+    return [item for item in every if (item.get("spec") or {}).get("nodeName") == node] or every
 
 
 def newest(slices: Iterable[Json]) -> list[Json]:
@@ -232,7 +239,13 @@ def writers_must_be_one(writers: Mapping[str, Iterable[str]]) -> None:
 
 
 def foreign_must_be_left(
-    items: Iterable[Json], *, driver: str, node: str, verb: str, proof: tuple[int, ...]
+    items: Iterable[Json],
+    *,
+    driver: str,
+    node: str,
+    others: Collection[str],
+    verb: str,
+    proof: tuple[int, ...],
 ) -> None:
     """What a node's instance writes or deletes is of this driver and of no other node.
 
@@ -240,12 +253,13 @@ def foreign_must_be_left(
         items: the slices that a request changed, as they were before it.
         driver: the driver's name.
         node: of the instance that sent the request.
+        others: the other nodes that there are.
         verb: of the request.
         proof: the request.
     """
     for item in items:
         spec = item.get("spec") or {}
-        if spec.get("driver") != driver or spec.get("nodeName") not in (None, "", node):
+        if spec.get("driver") != driver or spec.get("nodeName") in others:
             raise Violation(
                 f"{verb} by the driver's instance on node {node}",
                 got=f"ResourceSlice {_name(item)} of driver {spec.get('driver')} on node "

@@ -77,6 +77,7 @@ def views(*states: tuple[Json, ...]) -> Judgement:
                 [item("s"), item("t", nodeName=None)],
                 driver=DRIVER,
                 node="node-a",
+                others={"b"},
                 verb="delete",
                 proof=(),
             ),
@@ -158,7 +159,12 @@ def test_the_newest_generation_counts_and_only_if_it_is_complete() -> None:
         ),
         pytest.param(
             lambda: pools.foreign_must_be_left(
-                [item("s", nodeName="b")], driver=DRIVER, node="a", verb="delete", proof=(4,)
+                [item("s", nodeName="b")],
+                driver=DRIVER,
+                node="a",
+                others={"b"},
+                verb="delete",
+                proof=(4,),
             ),
             Said(
                 "delete by the driver's instance on node a",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 
@@ -52,9 +53,10 @@ class Publisher:
         """Bring one slice to the API server in the way that was asked for."""
         path = f"{SLICES}/{wanted['metadata']['name']}"
         if self.options.write == "apply":
-            self.api.request(
+            stored = self.api.request(
                 "PATCH", f"{path}?fieldManager=odd&force=true", wanted, kind="apply-patch+yaml"
             )
+            _tell_dropped(wanted, stored)
             return
         if old is None:
             # Patched: born without devices, which is legal, and completed in a second step.
@@ -130,6 +132,12 @@ class Publisher:
             made["allowMultipleAllocations"] = True
             made["capacity"] = {"slots": {"value": "4"}}
         return made
+
+
+def _tell_dropped(wanted: Object, stored: Object) -> None:
+    for field in ("sharedCounters", "consumesCounters", "taints", "allowMultipleAllocations"):
+        if field in json.dumps(wanted) and field not in json.dumps(stored["spec"]):
+            logging.warning("the API server has dropped %s", field)
 
 
 def _said(item: Object) -> list[tuple[str, object]]:
