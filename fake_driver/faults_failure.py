@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import logging
 import threading
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -28,7 +26,6 @@ from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ClaimGoneError
 from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.ledger import DAMAGED
-from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.record import Prepared
@@ -201,24 +198,14 @@ class NotFullyPrepared(Preparer):
         super().release(ref, call)
 
 
-@fault("UNP-010", "raise a JSON error on every call")
-class RaisesOnDamage(Ledger):
-    """Once a checkpoint is damaged; the start of the process is none of the calls."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.is_open = False
-
-    def open(self) -> None:
-        super().open()
-        self.is_open = True
-
-    @contextlib.contextmanager
-    def exclusive(self) -> Iterator[None]:
-        with super().exclusive():
-            for path in sorted(self.directory.glob(f"*{DAMAGED}")) if self.is_open else ():
-                json.loads(files.read(path))
-            yield
+@fault("UNP-010", "raise a JSON error on every Unprepare while a checkpoint is damaged")
+class RaisesOnDamage(Preparer):
+    def unprepare(self, ref: ClaimRef, call: Call) -> None:
+        with self.ledger.exclusive():
+            damaged = sorted(self.ledger.directory.glob(f"*{DAMAGED}"))
+        for path in damaged:
+            json.loads(files.read(path))
+        super().unprepare(ref, call)
 
 
 @fault("UNP-011", "patch the claim's status as a compulsory step")

@@ -18,6 +18,7 @@ from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ClaimGoneError
 
 WATCH_LOOK_S = 0.2
+HELD_LIMIT_S = 10.0
 
 
 class Store:
@@ -36,6 +37,9 @@ class Store:
         self.unserved = 0
         self.compacted = False
         self.closed = False
+        self.unreachable = False
+        self.held = threading.Event()
+        self.held.set()
 
     def put(self, item: dict[str, Any]) -> dict[str, Any]:
         """Store a slice under the next version and tell the watches."""
@@ -102,6 +106,10 @@ class MemoryApi(ApiServer):
         timeout_s: float = REQUEST_S,
     ) -> dict[str, Any]:
         store = self.store
+        if store.unreachable:
+            raise ApiError(0, f"{method} {path}: connection refused")
+        if "/resourceclaims/" in path:
+            return {}
         with store.changed:
             if method != "GET" and store.failures:
                 status = store.failures.pop(0)
@@ -162,6 +170,8 @@ class MemoryApi(ApiServer):
     def get_claim(self, namespace: str, name: str, *, timeout_s: float) -> dict[str, Any]:
         with self.store.changed:
             self.store.gets += 1
+        self.store.held.wait(HELD_LIMIT_S)
+        with self.store.changed:
             claim = self.store.claims.get((namespace, name))
         if claim is None:
             raise ClaimGoneError(f"claim {namespace}/{name} cannot be read: 404")

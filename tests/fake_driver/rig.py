@@ -9,6 +9,7 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -72,6 +73,8 @@ class Rig:
         self.info: Any = None
         self.reachable_at_once = False
         self.disturbed = False
+        self.fault = fault
+        self.longest: dict[str, float] = {}
 
     def start(self) -> None:
         """Start a driver and ask it who it is, as a kubelet does; StartError as it comes."""
@@ -142,7 +145,10 @@ class Rig:
         if self.kubelet is None:
             self.kubelet = self.channel(self.options.dra_socket)
         request = [methods.claim(namespace=c.namespace, name=c.name, uid=c.uid) for c in claims]
-        return self.call(self.kubelet, method, claims=request).claims
+        began = time.monotonic()
+        claims_of = self.call(self.kubelet, method, claims=request).claims
+        self.longest[name] = max(self.longest.get(name, 0.0), time.monotonic() - began)
+        return claims_of
 
     def version(self) -> str:
         """The version to call: the first one that is served."""

@@ -103,6 +103,8 @@ def _(rig: Rig) -> None:
     rig.start()
     b = rig.claim(result("gpu-0"))
     entry = rig.prepare(b)
+    for path in rig.residue(a):
+        path.unlink()
     freed(rig, a, b)
     assert entry.error or not kept
 

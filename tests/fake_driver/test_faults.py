@@ -10,12 +10,14 @@ import pytest
 
 from pytest_dra.catalogue import catalogue
 from pytest_dra.fake_driver import faults
+from pytest_dra.fake_driver import faults_failure
 from pytest_dra.fake_driver import faults_node
 from pytest_dra.fake_driver import faults_publishing
 from pytest_dra.fake_driver.errors import StartError
 from tests.fake_driver import small_checks
 from tests.fake_driver import small_checks_cdi
 from tests.fake_driver import small_checks_claim
+from tests.fake_driver import small_checks_failure
 from tests.fake_driver import small_checks_node
 from tests.fake_driver import small_checks_restart
 from tests.fake_driver import small_checks_slices
@@ -25,6 +27,7 @@ from tests.fake_driver.rig import running
 REGISTERING = (
     small_checks_cdi,
     small_checks_claim,
+    small_checks_failure,
     small_checks_node,
     small_checks_restart,
     small_checks_slices,
@@ -35,6 +38,9 @@ ALL = [fault.case for fault in faults.all_faults()]
 
 DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}
 """The delays of slow faults, shortened: the small checks have shorter deadlines too."""
+
+TOO_LONG_S = 1.2
+"""The long call of PREP-015 and UNP-013, shortened likewise."""
 
 RELABEL_S = 0.1
 """The pause of SLICE-014, shortened likewise."""
@@ -105,6 +111,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_fault_breaks_its_case_alone(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, delay in DELAYS.items():
         monkeypatch.setattr(faults_node, name, delay)
+    monkeypatch.setattr(faults_failure, "TOO_LONG_S", TOO_LONG_S)
     monkeypatch.setattr(faults_publishing, "RELABEL_S", RELABEL_S)
     expected = {case} | set(catalogue().also_fails.get(case, ()))
     with running(case) as rig:
