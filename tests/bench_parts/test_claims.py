@@ -206,3 +206,28 @@ def test_a_claim_is_named_in_messages_and_calls_by_all_it_has() -> None:
 
 def _claim(results: Sequence[Json]) -> Claim:
     return Claim(namespace="ns", name="c", uid="u", requests=(), results=tuple(results))
+
+
+def test_further_metadata_stands_beside_name_and_namespace(
+    client: StubClient, claims: Claims
+) -> None:
+    claim = claims.create(ONE, name="c", metadata={"annotations": {"a": "b"}, "name": "other"})
+    metadata = stored(client, claim)["metadata"]
+    assert (metadata["name"], metadata["annotations"]) == ("c", {"a": "b"})
+
+
+def test_a_claim_is_reserved_for_exactly_the_consumers_named(
+    client: StubClient, claims: Claims
+) -> None:
+    claim = claims.allocate(claims.create(ONE), results_of(ONE, driver=DRIVER), node="node-a")
+    allocation = stored(client, claim)["status"]["allocation"]
+    claims.reserve(claim, [{"resource": "pods", "name": "p", "uid": "u"}])
+    status = stored(client, claim)["status"]
+    assert status["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "u"}]
+    assert status["allocation"] == allocation
+
+
+def test_an_unknown_claim_is_in_nobody_s_records(client: StubClient, claims: Claims) -> None:
+    one, other = claims.unknown(), claims.unknown()
+    assert one.uid != other.uid
+    assert (client.objects, claims.living) == ({}, ())
