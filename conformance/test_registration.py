@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from pytest_dra.bench import Bench
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks import registration
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Level
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import EndpointProbe
@@ -24,6 +27,9 @@ NOTIFY_S = 5.0
 
 EMPTY_BATCH_S = 10.0
 """Deadline of an empty batch: it must be cheap, but how cheap is not judged."""
+
+AFTER_REFUSAL_S = 2.0
+REFUSAL = "refused by pytest-dra: the registration is tried again"
 
 GET_INFO_CALLS = 5
 REGISTRATIONS = 3
@@ -124,6 +130,28 @@ def test_reg_007_endpoint_listens(dra_bench: Bench) -> None:
     registration.must_be_available(reply, what="an empty Prepare straight after GetInfo")
 
 
+@case("REG-008", Level.SHOULD)
+def test_reg_008_refused(dra_bench: Bench) -> None:
+    """the driver survives a refused registration"""
+    instance = dra_bench.instance
+    found = dra_bench.answering()
+    with found.patient_client() as client:
+        first = client.get_info(timeout_s=NOTIFY_S).info or found.info()
+        reply = client.notify(registered=False, error=REFUSAL, timeout_s=NOTIFY_S)
+        registration.refusal_must_be_answered(reply, limit_s=NOTIFY_S)
+    until(dra_bench.timeline, lambda: instance.over, Deadline.after(AFTER_REFUSAL_S))
+    with found.patient_client() as client:
+        answer = client.get_info(timeout_s=NOTIFY_S)
+        registration.refusal_must_be_survived(
+            first,
+            answer.info,
+            ended=instance.over,
+            got=instance.obituary() or f"{answer.code}: {answer.details}",
+        )
+        reply = client.notify(registered=True, timeout_s=NOTIFY_S)
+    registration.notify_must_be_acknowledged(reply, limit_s=NOTIFY_S)
+
+
 @case("REG-009", Level.MUST)
 def test_reg_009_kubelet_restart(dra_bench: Bench) -> None:
     """registration works again after a kubelet restart"""
@@ -219,6 +247,20 @@ def test_reg_015_notify_acknowledged(dra_bench: Bench) -> None:
         registration.notify_must_be_acknowledged(reply, limit_s=NOTIFY_S)
 
 
+@case("REG-016", Level.SHOULD)
+def test_reg_016_domain(dra_bench: Bench) -> None:
+    """the driver name is lower case and belongs to a domain"""
+    dra_bench.wait_published()
+    drivers = [(body.get("spec") or {}).get("driver") for body in dra_bench.slices_as_sent()]
+    names = {str(driver): "spec.driver of a ResourceSlice" for driver in drivers if driver}
+    with suppress(Blocked, Violation):
+        names[dra_bench.answering().info().name] = "GetInfo.name"
+    if not names:
+        raise Blocked("REG-001")
+    for name, where in names.items():
+        registration.name_must_be_in_a_domain(name, where=where)
+
+
 @case("REG-017", Level.MUST)
 def test_reg_017_endpoint_form(dra_bench: Bench) -> None:
     """the endpoint is an absolute path or empty"""
@@ -230,6 +272,12 @@ def test_reg_017_endpoint_form(dra_bench: Bench) -> None:
             service = _known_service(info)
             reply = client.prepare([], service=service, timeout_s=EMPTY_BATCH_S)
             registration.must_be_implemented(reply, service=service, method=prepare.PREPARE)
+
+
+@case("REG-018", Level.SHOULD)
+def test_reg_018_order(dra_bench: Bench) -> None:
+    """newer DRAPlugin versions are advertised first"""
+    registration.newer_versions_must_come_first(dra_bench.answering().info())
 
 
 @case("REG-019", Level.MUST)

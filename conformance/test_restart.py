@@ -8,12 +8,16 @@ from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
 from pytest_dra.bench import Device
 from pytest_dra.bench import comeback
+from pytest_dra.bench import releases
 from pytest_dra.bench.cycle import residue_of_all
+from pytest_dra.bench.obstacles import unreachable_api
 from pytest_dra.bench.residue import Tree
 from pytest_dra.bench.statefiles import StateFiles
 from pytest_dra.bench.statefiles import truncate
 from pytest_dra.cases import case
+from pytest_dra.checks import instances
 from pytest_dra.checks import prepare
+from pytest_dra.checks import slices
 from pytest_dra.checks import state
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
@@ -22,9 +26,13 @@ from pytest_dra.waiting import pause
 from pytest_dra.wire.answers import NodeReply
 
 BACK_S = 60.0
+"""How long a driver may take once it or the API server is back."""
+
 RETRY_PAUSE_S = 2.0
-"""How long a kubelet's Unprepare of deleted claims may take once the driver is back, and how often
-it is tried again."""
+"""How often a kubelet's Unprepare of deleted claims is tried again."""
+
+DOWN_S = 2.0
+"""How long the API server is down from the start of the driver."""
 
 NO_STATE = "Prepare changes no file below the driver's data directory"
 
@@ -148,6 +156,67 @@ def test_rst_007_deleted_meanwhile(dra_bench: Bench) -> None:
         _must_be_gone(dra_bench, claims, before, what=what)
         for device in devices:
             _must_be_free(dra_bench, device, what="Prepare on the device of such a claim")
+
+
+@case("RST-008", Level.SHOULD)
+def test_rst_008_slices_stay(dra_bench: Bench) -> None:
+    """a restart keeps the slices"""
+    seen = dra_bench.restarts.seen()
+    before = instances.kept_of(seen.before)
+    # Before the last start something was put beside the slices, which other cases judge.
+    for number, published in enumerate(seen.after[:-1], start=1):
+        now = instances.kept_of(published)
+        instances.slices_must_stay(before, now, during=f"restart {number}")
+
+
+@case("RST-011", Level.SHOULD)
+def test_rst_011_update(dra_bench: Bench) -> None:
+    """an update keeps prepared claims"""
+    devices = dra_bench.devices(2)
+    before = dra_bench.instance.tree()
+    with dra_bench.timeline.disturbance("previous release"):
+        with releases.previous(dra_bench) as added:
+            claims = [releases.prepared(dra_bench, device) for device in devices]
+        before |= added
+        before |= comeback.start_again(dra_bench, after="an update")
+        what = "what the previous release has prepared"
+        reply = dra_bench.prepare(claims[0])
+        prepare.must_succeed(reply, claims[0].uid, what=f"Prepare of {what}")
+        dra_bench.ids_must_resolve(reply, claims[0], what=what)
+        for claim in claims:
+            reply = dra_bench.unprepare(claim)
+            prepare.must_succeed(reply, claim.uid, what=f"Unprepare of {what}")
+        _must_be_gone(dra_bench, claims, before, what=what)
+
+
+@case("RST-013", Level.SHOULD)
+def test_rst_013_no_api_server(dra_bench: Bench) -> None:
+    """an API server that is down at the start is waited for"""
+    instance = dra_bench.instance
+    wanted = slices.inventory(dra_bench.published())
+    with dra_bench.timeline.disturbance("API server down at the start"):
+        instance.end()
+        instance.delete_slices_of_node()
+        with unreachable_api(dra_bench):
+            instance.start_again()
+            dra_bench.forget()
+            comeback.attend(dra_bench, lambda: False, within_s=DOWN_S)
+        since = len(dra_bench.timeline)
+
+        def is_back() -> bool:
+            written = bool(instance.slice_writes(since=since)) or not wanted
+            return written and instance.plugin(within_s=0.0) is not None
+
+        back = comeback.attend(dra_bench, is_back, within_s=BACK_S)
+        now = instance.wait_for_slices(
+            lambda found: wanted <= slices.inventory(found), within_s=BACK_S if back else 0.0
+        )
+    slices.driver_must_be_back(
+        registered=instance.plugin(within_s=0.0) is not None,
+        missing=wanted - slices.inventory(now),
+        got=instance.obituary(),
+        within_s=BACK_S,
+    )
 
 
 def _unprepare_until(bench: Bench, claim: Claim, deadline: Deadline) -> NodeReply:

@@ -63,6 +63,7 @@ class Driver:
         claims = parts.claims(options.driver_name, api)
         self.cdi = parts.cdi(options)
         self.ledger = parts.ledger(options.data_dir, self.cdi)
+        self.ledger.version = options.state_version
         self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
         service = parts.service(self.preparer)
         registration = parts.registration(

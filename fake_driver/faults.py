@@ -42,6 +42,7 @@ _MODULES: Final = (
     "faults_cdi",
     "faults_release",
     "faults_restart",
+    "faults_update",
     "faults_request",
     "faults_failure",
     "faults_order",

@@ -57,6 +57,7 @@ class Ledger:
         self._lock_file = -1
         self._seen: dict[str, _Seen] = {}
         self.taken_over: frozenset[str] = frozenset()
+        self.version = records.VERSION
 
     def open(self) -> None:
         """Make the directories and take over what a predecessor has left; OSError if impossible."""
@@ -77,7 +78,7 @@ class Ledger:
         with self._lock:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX)
             try:
-                self._refresh()
+                self.refresh()
                 yield
             finally:
                 fcntl.flock(self._lock_file, fcntl.LOCK_UN)
@@ -110,7 +111,7 @@ class Ledger:
     def put(self, record: Record) -> None:
         """Remember a prepared claim; OSError if that fails, and then nothing is known of it."""
         path = self.path(record.ref)
-        files.write(path, records.encode(record), mode=FILE_MODE)
+        files.write(path, records.encode(record, version=self.version), mode=FILE_MODE)
         files.remove(path.with_name(path.name + DAMAGED))
         self._seen[record.ref.uid] = _Seen(_signature(path), record)
 
@@ -121,16 +122,21 @@ class Ledger:
         files.remove(path.with_name(path.name + DAMAGED))
         self._seen.pop(ref.uid, None)
 
-    def _refresh(self) -> None:
-        """Bring memory in line with the directory."""
-        found: dict[str, _Seen] = {}
+    def checkpoints(self) -> list[Path]:
+        """The files of prepared claims."""
         with os.scandir(self.directory) as entries:
             paths = sorted(Path(entry.path) for entry in entries)
-        for path in paths:
-            if path.name.endswith(SUFFIX) and not path.name.startswith("."):
-                seen = self._read(path)
-                if seen:
-                    found[seen.record.ref.uid] = seen
+        return [
+            path for path in paths if path.name.endswith(SUFFIX) and not path.name.startswith(".")
+        ]
+
+    def refresh(self) -> None:
+        """Bring memory in line with the directory."""
+        found: dict[str, _Seen] = {}
+        for path in self.checkpoints():
+            seen = self._read(path)
+            if seen:
+                found[seen.record.ref.uid] = seen
         for path in self.directory.glob(f"*{SUFFIX}{DAMAGED}"):
             damaged = self._damaged(path)
             found.setdefault(damaged.record.ref.uid, damaged)
@@ -142,7 +148,7 @@ class Ledger:
             known = self._seen.get(path.name.removesuffix(SUFFIX))
             if known and known.signature == signature:
                 return known
-            record = records.decode(files.read(path))
+            record = records.decode(files.read(path), newest=self.version)
             if record.ref.uid != path.name.removesuffix(SUFFIX):
                 raise ValueError(f"it is the checkpoint of {record.ref}")
             return _Seen(signature, record)

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from pytest_dra.fake_driver import names
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.record import VERSIONS
 
 SOCKET_PATH_MAX: Final = 107
 """Bytes of a Unix socket path: ``sun_path`` of Linux has 108, one of them for the final NUL."""
@@ -48,6 +49,7 @@ class Options:
     fault: str = ""
     variant: str = ""
     log_level: str = "info"
+    state_version: int = VERSIONS[-1]
 
     @property
     def data_dir(self) -> Path:
@@ -132,6 +134,7 @@ _FLAGS = (
     _Flag("instance-uid", "INSTANCE_UID", "", "UID in socket names, for rolling updates"),
     _Flag("fault", "FAULT", "", "id of the case that the driver shall break"),
     _Flag("variant", "VARIANT", "", "id of a legal variant of the catalogue, e.g. V11"),
+    _Flag("state-version", "STATE_VERSION", str(VERSIONS[-1]), "1: write state as release 1 did"),
     _Flag("log-level", "LOG_LEVEL", "info", "one of " + ", ".join(LOG_LEVELS)),
 )
 
@@ -171,6 +174,7 @@ def parse(
         fault=given.fault,
         variant=given.variant,
         log_level=given.log_level.lower(),
+        state_version=_state_version(given.state_version),
     )
     _check(options, environment)
     return options
@@ -181,6 +185,13 @@ def _number(text: str) -> int | None:
         return None
     if not text.isdecimal() or int(text) > DEVICES_MAX:
         raise StartError(f"--devices is {text!r}; want a number from 0 to {DEVICES_MAX}")
+    return int(text)
+
+
+def _state_version(text: str) -> int:
+    known = [str(version) for version in VERSIONS]
+    if text not in known:
+        raise StartError(f"--state-version is {text!r}; want one of {', '.join(known)}")
     return int(text)
 
 

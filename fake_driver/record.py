@@ -14,8 +14,13 @@ from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.opaque import DeviceConfig
 
-VERSION: Final = 1
-"""Version of the checkpoint format."""
+VERSION: Final = 2
+"""Version of the checkpoint format. Version 1 called the devices ``held``."""
+
+VERSIONS: Final = (1, VERSION)
+
+_DEVICES: Final = {1: "held", VERSION: "devices"}
+"""Name of the list of devices, by version."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,24 +82,25 @@ def edits(held: Held) -> dict[str, Any]:
     return {"env": env, "deviceNodes": [node]}
 
 
-def encode(record: Record) -> bytes:
+def encode(record: Record, *, version: int = VERSION) -> bytes:
     """The checkpoint of ``record``."""
     value = {
-        "version": VERSION,
+        "version": version,
         "claim": dataclasses.asdict(record.ref),
-        "held": [dataclasses.asdict(held) for held in record.allocation.held],
+        _DEVICES[version]: [dataclasses.asdict(held) for held in record.allocation.held],
     }
     return json.dumps(value, indent=1, sort_keys=True).encode()
 
 
-def decode(data: bytes) -> Record:
-    """Read a checkpoint; ValueError with what is wrong if it is damaged."""
+def decode(data: bytes, *, newest: int = VERSION) -> Record:
+    """Read a checkpoint of any version up to ``newest``; ValueError with what is wrong with it."""
     try:
         value = json.loads(data)
-        if value["version"] != VERSION:
-            raise ValueError(f"its version is {value['version']!r}, want {VERSION}")
+        version = value["version"]
+        if version not in VERSIONS or version > newest:
+            raise ValueError(f"its version is {version!r}, want at most {newest}")
         ref = ClaimRef(**value["claim"])
-        held = tuple(_held(entry) for entry in value["held"])
+        held = tuple(_held(entry) for entry in value[_DEVICES[version]])
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ValueError(f"it is damaged: {error!r}") from error
     if not names.is_uid(ref.uid) or not held:

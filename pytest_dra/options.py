@@ -63,7 +63,7 @@ OPTIONS: Final = (
     Option(
         "--dra-driver",
         "the driver to judge: fake [ARGUMENTS] (bundled), exec:COMMAND LINE (with placeholders "
-        "{kubeconfig} {node} {registry_dir} {plugins_dir} {driver_dir} {cdi_dir} "
+        "{kubeconfig} {node} {driver_name} {registry_dir} {plugins_dir} {driver_dir} {cdi_dir} "
         "{static_cdi_dir} {pod_uid}), or an image",
         "",
         "fake|exec:COMMAND|IMAGE",

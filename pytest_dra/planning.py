@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.resources
 import shlex
 import sys
@@ -24,6 +25,7 @@ from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
 from pytest_dra.session import Plan
 
+DRIVER_NAME = "driver_name"
 FAKE = "fake"
 FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
@@ -79,12 +81,15 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
         OptionError: there is no driver, or its program cannot be run.
     """
     components = _components(settings, profile)
+    previous = _previous(settings, profile, components)
     option = "--dra-driver" if settings["dra_driver"] else "launch.components"
-    for component in components:
+    for component in (*components, *previous):
         try:
             component.filled(dict.fromkeys(PLACEHOLDERS, "x"))
         except LaunchError as error:
             raise OptionError(f"{option}: {error}") from error
+        if not settings["dra_driver_name"] and component.uses(DRIVER_NAME):
+            raise OptionError(f"{option}: {{{DRIVER_NAME}}} is used; name it: --dra-driver-name")
         check_command(component.command, option=option)
     if settings.jailed:
         _check_jail(profile)
@@ -95,6 +100,7 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
         kubernetes=settings["dra_kubernetes"],
         cdi_library=settings["dra_cdi_library"],
         jailed=settings.jailed,
+        previous=previous,
     )
 
 
@@ -109,7 +115,7 @@ def _check_jail(profile: DriverProfile) -> None:
 def _components(settings: Settings, profile: DriverProfile) -> tuple[Component, ...]:
     driver = settings["dra_driver"]
     if _is_fake(driver):
-        return (Component(name=FAKE, command=_fake_command(driver)),)
+        return (Component(name=FAKE, command=_fake_command(driver, settings)),)
     if driver:
         try:
             command = parse_command_line(driver.removeprefix("exec:"))
@@ -134,9 +140,31 @@ def _components(settings: Settings, profile: DriverProfile) -> tuple[Component, 
     )
 
 
-def _fake_command(driver: str) -> tuple[str, ...]:
+def _previous(
+    settings: Settings, profile: DriverProfile, components: tuple[Component, ...]
+) -> tuple[Component, ...]:
+    """The components with the command of ``launch.previous`` for the first one that registers.
+
+    Nothing if the profile gives none, or an image, which cannot be run as a process.
+    """
+    given = profile.launch.previous
+    if given is None or not given.command:
+        return ()
+    command = given.command
+    if command[0] == FAKE:
+        command = _fake_command(shlex.join([*command, "--fault="]), settings)
+    number = next((n for n, each in enumerate(components) if each.registers), 0)
+    release = dataclasses.replace(components[number], command=command)
+    return (*components[:number], release, *components[number + 1 :])
+
+
+def _fake_command(driver: str, settings: Settings) -> tuple[str, ...]:
+    """The fake driver as it would be deployed; what is given for it comes last and wins."""
     try:
         arguments = shlex.split(driver)[1:]
     except ValueError as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
-    return (sys.executable, "-m", FAKE_PACKAGE, *arguments)
+    usual = ["--instance-uid={pod_uid}"]
+    if settings["dra_driver_name"]:
+        usual.append("--driver-name={driver_name}")
+    return (sys.executable, "-m", FAKE_PACKAGE, *usual, *arguments)

@@ -67,6 +67,7 @@ class Plan:
     kubernetes: str
     cdi_library: str
     jailed: bool = False
+    previous: tuple[Component, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -152,6 +153,7 @@ class Session:
                 components=self.plan.components,
                 driver_name=self.plan.driver_name,
                 jailed=self.plan.jailed,
+                previous=self.plan.previous,
                 cdi_library=self.plan.cdi_library,
             )
         )

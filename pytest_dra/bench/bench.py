@@ -60,7 +60,7 @@ class Bench:
         self.cluster = setup.cluster
         self.profile = setup.profile
         self.driver_name_given = setup.driver_name
-        self._setup = setup
+        self.setup = setup
         self._primary: Instance | None = None
         self._others: list[Instance] = []
         self._nodes: set[str] = set()
@@ -122,12 +122,15 @@ class Bench:
         """Kubernetes version that is judged for, such as ``1.37``."""
         return self.cluster.kubernetes
 
-    def new_instance(self, letter: str, devices: int | None = None) -> Instance:
+    def new_instance(
+        self, letter: str, devices: int | None = None, *, setup: Setup | None = None
+    ) -> Instance:
         """A further driver on a node and directories of its own; the bench stops it at the end.
 
         ``devices``: how many it shall find, where the profile's ``launch.inventory`` can say so.
         """
-        instance = self._setup.instance(letter, nodes=self._nodes, devices=devices)
+        chosen = setup or self.setup
+        instance = chosen.instance(letter, nodes=self._nodes, devices=devices)
         self.places[instance.user] = instance.node
         self._others.append(instance)
         return instance
@@ -351,14 +354,14 @@ class Bench:
         if instance.is_silent(UNPREPARE) and case.id != NO_RELEASE:
             raise Blocked(NO_RELEASE)
 
-    def spoiled(self, why: str) -> None:
-        """The case leaves a state that no other case should meet: begin again afterwards."""
-        self._dirty = why
     @property
     def clean(self) -> bool:
         """True if the next case will meet the driver as it is now."""
         return not self._dirty and not self._lent
 
+    def spoiled(self, why: str) -> None:
+        """The case leaves a state that no other case should meet: begin again afterwards."""
+        self._dirty = why
 
     def _take_back(self, *, unprepare: bool) -> None:
         for claim in list(self._held.values()):

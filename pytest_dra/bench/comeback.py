@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.residue import Tree
 from pytest_dra.spec import Violation
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import pause
+from pytest_dra.waiting import until
+
+BACK_OFF_S = 1.0
+"""Pause before a process that has ended is started again (term "restart" of the catalogue)."""
 
 
 def crash(bench: Bench) -> Tree:
@@ -56,3 +64,23 @@ def _come_back(bench: Bench, before: Tree, *, after: str) -> Tree:
     now = instance.tree()
     added = now.added_since(before)
     return Tree({path: size for path, size in now.sizes.items() if path in added})
+
+
+def attend(bench: Bench, done: Callable[[], bool], *, within_s: float) -> bool:
+    """Wait, and start the driver again :data:`BACK_OFF_S` after each exit, as a kubelet does.
+
+    Returns:
+        True once ``done`` is, False if that does not happen in time.
+    """
+    instance, deadline = bench.instance, Deadline.after(within_s)
+    while not deadline.passed:
+        until(bench.timeline, lambda: instance.over or done(), deadline)
+        if not instance.over:
+            return done()
+        if deadline.left_s() > BACK_OFF_S:
+            instance.kill()
+            pause(BACK_OFF_S)
+            instance.start_again()
+        else:
+            pause(deadline.left_s())
+    return done()

@@ -21,7 +21,11 @@ RANDOM_BYTES = 3
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a bench is built from. ``jailed``: drivers run in private file systems."""
+    """What a bench is built from.
+
+    ``jailed``: drivers run in private file systems. ``previous``: the components with the driver's
+    previous release. ``registry_bytes``: so long is the path of the registry at least.
+    """
 
     cluster: Cluster
     keeper: Keeper
@@ -31,6 +35,8 @@ class Setup:
     driver_name: str | None
     cdi_library: str
     jailed: bool = False
+    previous: tuple[Component, ...] = ()
+    registry_bytes: int = 0
 
     def instance(self, letter: str, *, nodes: set[str], devices: int | None = None) -> Instance:
         """A driver on a node and directories of its own, not yet started.
@@ -42,7 +48,7 @@ class Setup:
         node = Node(
             f"node-{name}",
             cluster=self.cluster,
-            directories=NodeDirectories.make(self.keeper),
+            directories=NodeDirectories.make(self.keeper, registry_bytes=self.registry_bytes),
             jailed=self.jailed,
             writable=self.profile.launch.writable,
             reads_boot_id=self.profile.driver.reads_boot_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from pytest_dra.api.names import driver_name_error
@@ -152,4 +153,113 @@ def notify_must_be_acknowledged(reply: Reply, *, limit_s: float) -> None:
             got=f"{reply.code} after {reply.duration_s:.2f} s: {reply.details}",
             want=f"OK within {limit_s:g} s",
             proof=(reply.serial,),
+        )
+
+
+def newer_versions_must_come_first(info: PluginInfo) -> None:
+    """Where both DRA services are advertised, v1 stands before v1beta1: the kubelet takes the
+    first entry that it knows."""
+    known = [name for name in dict.fromkeys(info.supported_versions) if name in KNOWN_SERVICES]
+    wanted = [name for name in KNOWN_SERVICES if name in known]
+    if known != wanted:
+        raise Violation(
+            "GetInfo.supported_versions",
+            got=list(info.supported_versions),
+            want=f"{' before '.join(wanted)}: the kubelet takes the first one that it knows",
+        )
+
+
+def name_must_be_in_a_domain(name: str, *, where: str) -> None:
+    """A driver name is lower case and has a dot."""
+    if name != name.lower() or "." not in name:
+        raise Violation(where, got=name, want="lower case, below a domain of the vendor")
+
+
+def refusal_must_be_answered(reply: Reply, *, limit_s: float) -> None:
+    """NotifyRegistrationStatus(false) is answered in time, with whatever status."""
+    if reply.code == "DEADLINE_EXCEEDED":
+        raise Violation(
+            "NotifyRegistrationStatus(plugin_registered=false)",
+            got=f"no answer in {reply.duration_s:.2f} s",
+            want=f"any answer within {limit_s:g} s",
+            proof=(reply.serial,),
+        )
+
+
+def refusal_must_be_survived(
+    first: PluginInfo, again: PluginInfo | None, *, ended: bool, got: str
+) -> None:
+    """After a refused registration the driver lives and says what it said before.
+
+    Args:
+        first: the answer to GetInfo before.
+        again: the answer after it, None if there is none.
+        ended: the driver's process has ended.
+        got: what was seen instead of an answer.
+    """
+    if ended or again is None:
+        raise Violation(
+            "after NotifyRegistrationStatus(plugin_registered=false)",
+            got=got,
+            want="a driver that lives on and answers GetInfo: the kubelet will try again",
+        )
+    if again != first:
+        raise Violation(
+            "GetInfo after NotifyRegistrationStatus(plugin_registered=false)",
+            got=again,
+            want=f"what it answered before: {first}",
+        )
+
+
+def get_info_must_answer(reply: GetInfoReply, *, what: str) -> None:
+    """GetInfo is answered."""
+    if not reply.ok:
+        raise Violation(
+            f"GetInfo of {what}",
+            got=f"{reply.code}: {reply.details}",
+            want="an answer",
+            proof=(reply.serial,),
+        )
+
+
+SOCKET_BYTES = 108
+"""Longest path of a Unix socket (``sun_path``, unix(7))."""
+
+
+def socket_paths_must_fit(lengths: Mapping[str, int]) -> None:
+    """No path of a socket is longer than one can be; ``lengths`` in bytes."""
+    for path, length in sorted(lengths.items()):
+        if length > SOCKET_BYTES:
+            raise Violation(
+                f"socket path {path}", got=f"{length} bytes", want=f"at most {SOCKET_BYTES} bytes"
+            )
+
+
+def longest_names_must_work(*, registered: bool, ended: bool, output: str, name: str) -> None:
+    """Under the longest names the driver registers, or ends with a message."""
+    if registered or (ended and output.strip()):
+        return
+    raise Violation(
+        f"start as {name} with a pod uid of 36 characters",
+        got="the driver has ended without a word" if ended else "the driver does not register",
+        want=f"sockets whose paths have at most {SOCKET_BYTES} bytes, or an exit with a message",
+    )
+
+
+def sockets_must_be_removed(left: Sequence[str], *, in_time: bool, within_s: float) -> None:
+    """SIGTERM has ended the driver in time, and its sockets are gone.
+
+    Args:
+        left: socket files at which it accepted connections before, and which are still there.
+        in_time: it has ended by itself within ``within_s`` seconds.
+    """
+    if not in_time:
+        raise Violation(
+            "SIGTERM", got=f"the driver runs after {within_s:g} s", want="it ends before"
+        )
+    if left:
+        raise Violation(
+            "after SIGTERM",
+            got=f"left: {', '.join(sorted(left))}",
+            want="no socket of the driver: its removal is the only de-registration",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -158,6 +159,27 @@ def devices_must_be_back(
             got=f"{found} devices",
             want=f"{wanted} devices as before within {within_s:g} s, without help",
         )
+
+
+def driver_must_be_back(
+    *, registered: bool, missing: Collection[tuple[str, str]], got: str, within_s: float
+) -> None:
+    """A driver that was started without API server works once there is one.
+
+    Args:
+        registered: with the kubelet.
+        missing: (pool, device) that it does not publish.
+        got: how its process ended by itself; empty if it runs.
+        within_s: since the API server was back.
+    """
+    if registered and not missing:
+        return
+    seen = "not registered" if not registered else f"{len(missing)} devices are not published"
+    raise Violation(
+        "start while the API server was down",
+        got=got or seen,
+        want=f"registered and published within {within_s:g} s after it was back",
+    )
 
 
 def _pool(item: Json) -> Json:

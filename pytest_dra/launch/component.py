@@ -15,6 +15,7 @@ from pytest_dra.launch.error import LaunchError
 PLACEHOLDERS = (
     "kubeconfig",
     "node",
+    "driver_name",
     "registry_dir",
     "plugins_dir",
     "driver_dir",
@@ -48,6 +49,14 @@ class Component:
     command: tuple[str, ...]
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
     registers: bool = True
+
+    def uses(self, placeholder: str) -> bool:
+        """True if a command or a variable holds the placeholder."""
+        return any(
+            name == placeholder
+            for text in (*self.command, *self.env.values())
+            for _, name, _, _ in string.Formatter().parse(text)
+        )
 
     def filled(self, values: Mapping[str, str]) -> Component:
         """A copy with all placeholders replaced.

@@ -35,9 +35,9 @@ class NodeDirectories:
     (further directories of a jailed driver), ``logs`` and the file ``kubeconfig``.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, registry: str = "reg") -> None:
         self.root = root
-        self.registry_dir = root / "reg"
+        self.registry_dir = root / registry
         self.plugins_dir = root / "plug"
         self.cdi_dir = root / "cdi"
         self.static_cdi_dir = root / "etc-cdi"
@@ -45,18 +45,22 @@ class NodeDirectories:
         self.kubeconfig = root / "kubeconfig"
 
     @classmethod
-    def make(cls, keeper: Keeper, *, base: Path | None = None) -> NodeDirectories:
+    def make(
+        cls, keeper: Keeper, *, base: Path | None = None, registry_bytes: int = 0
+    ) -> NodeDirectories:
         """Make the directories, with mode 0700, to be removed by ``keeper`` at the end.
 
         Args:
             base: where; the user's directory for temporary files if None, or /tmp if that is
                 too long.
+            registry_bytes: the path of the registry has at least so many bytes.
 
         Raises:
             LaunchError: no base is short enough, or it cannot be written.
         """
         bases = [base] if base is not None else [Path(tempfile.gettempdir()), FALLBACK_BASE]
-        made = cls(_make_root(keeper, bases))
+        root = _make_root(keeper, bases)
+        made = cls(root, registry="reg".ljust(registry_bytes - len(os.fsencode(root)) - 1, "-"))
         for directory in (*made._of_drivers, made.logs):
             directory.mkdir(mode=0o755)
         return made

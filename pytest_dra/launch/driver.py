@@ -51,7 +51,8 @@ class Driver:
         directories: the node's directories; ``kubeconfig`` in them is written by others.
         instance: named on the timeline and in log files.
         node: name of the node.
-        driver_name: for ``{driver_dir}``; the instance's name stands in while it is unknown.
+        driver_name: for ``{driver_name}`` and ``{driver_dir}``, where the instance's name stands in
+            while it is unknown.
         pod_uid: for ``{pod_uid}`` and POD_UID; a fresh one if empty. It stays across restarts.
         cwd: where relative commands are looked for and run; the current directory if None.
         jail: where the components run; in the host's file systems if None. Placeholders are paths
@@ -85,6 +86,7 @@ class Driver:
         self._values = {
             "kubeconfig": str(directories.kubeconfig),
             "node": node,
+            "driver_name": driver_name,
             "registry_dir": str(directories.registry_dir),
             "plugins_dir": str(directories.plugins_dir),
             "driver_dir": str(directories.driver_dir(driver_name or instance)),

@@ -300,6 +300,7 @@ FIELD_NAMES = {"deviceClasses": "device_classes"}
 PLACEHOLDERS = (
     "kubeconfig",
     "node",
+    "driver_name",
     "registry_dir",
     "plugins_dir",
     "driver_dir",

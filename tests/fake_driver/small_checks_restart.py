@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
+import socket
 import threading
+import uuid
+from collections.abc import Iterator
 
+from pytest_dra import wire
+from pytest_dra.fake_driver.driver import Driver
+from pytest_dra.fake_driver.driver import Parts
+from tests.fake_driver.rig import DRIVER
+from tests.fake_driver.rig import NODE
 from tests.fake_driver.rig import Claim
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import result
 from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
+
+LEFT: list[int] = []
+"""Exit codes with which the driver would have left the process at once."""
 
 
 def _prepared(rig: Rig, device: str = "gpu-0") -> Claim:
@@ -119,3 +132,147 @@ def _(rig: Rig) -> None:
     left = rig.residue(a)
     _free(rig)
     assert left == []
+
+
+@check("REG-008")
+def _(rig: Rig) -> None:
+    channel = rig.channel(rig.options.registration_socket)
+    rig.call(channel, wire.NOTIFY_REGISTRATION_STATUS, plugin_registered=False, error="no")
+    assert LEFT == []
+
+
+@check("REG-011")
+def _(rig: Rig) -> None:
+    long = dataclasses.replace(
+        rig.options, driver_name=f"{'l' * 51}.example.com", instance_uid=str(uuid.uuid4())
+    )
+    driver = Driver(long, rig.parts)
+    driver.start()
+    found = list(rig.options.registry_dir.glob("*"))
+    driver.stop()
+    for path in (long.registration_socket, long.dra_socket):
+        path.unlink(missing_ok=True)
+    assert len(found) == 1 + len(list(rig.options.registry_dir.glob("*")))
+
+
+@check("REG-012")
+def _(rig: Rig) -> None:
+    paths = (rig.options.registration_socket, rig.options.dra_socket)
+    rig.stop()
+    left = [path for path in paths if path.exists()]
+    rig.start()
+    assert left == []
+
+
+@check("REG-016")
+def _(rig: Rig) -> None:
+    assert rig.info is None or rig.info.name.islower()
+
+
+@check("REG-018")
+def _(rig: Rig) -> None:
+    known = [name for name in rig.info.supported_versions if name in wire.DRA_API_NAMES]
+    assert known == sorted(known, key=list(wire.DRA_API_NAMES).index)
+
+
+@check("RST-008")
+def _(rig: Rig) -> None:
+    def uids() -> set[str]:
+        return {item["metadata"]["uid"] for item in rig.store.of(DRIVER)}
+
+    rig.wait(uids, 2.0)
+    before = uids()
+    _again(rig)
+    rig.wait(lambda: before - uids(), 0.2)
+    after = uids()
+    rig.wait(lambda: len(uids()) == len(before), 2.0)
+    assert before <= after
+
+
+@contextlib.contextmanager
+def _second(rig: Rig) -> Iterator[Rig]:
+    """Another instance on the same directories."""
+    other = Rig(rig.options.registry_dir.parent)
+    other.store, other.parts = rig.store, rig.parts
+    other.options = dataclasses.replace(rig.options, instance_uid=str(uuid.uuid4()))
+    other.start()
+    try:
+        yield other
+    finally:
+        other.stop()
+        other.options.registration_socket.unlink(missing_ok=True)
+        other.options.dra_socket.unlink(missing_ok=True)
+
+
+def _inodes(rig: Rig) -> list[int]:
+    paths = (rig.options.registration_socket, rig.options.dra_socket)
+    return [path.stat().st_ino if path.exists() else 0 for path in paths]
+
+
+@check("RST-014")
+def _(rig: Rig) -> None:
+    _again(rig)
+    before = _inodes(rig)
+    with _second(rig):
+        after = _inodes(rig)
+    if before != after:
+        _again(rig)
+    assert before == after
+
+
+@check("RST-009")
+def _(rig: Rig) -> None:
+    with _second(rig) as other:
+        a, b = _prepared(rig), rig.claim(result("gpu-0"))
+        freed(other, a)
+        entry = rig.prepare(b)
+        freed(rig, a, b)
+        assert entry.error == ""
+
+
+@check("RST-010")
+def _(rig: Rig) -> None:
+    before = _inodes(rig)
+    dead = rig.options.data_dir / "dra-dead.sock"
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(str(dead))
+    with _second(rig):
+        after = _inodes(rig)
+    dead.unlink(missing_ok=True)
+    if before != after:
+        _again(rig)
+    assert before == after
+
+
+@check("RST-011")
+def _(rig: Rig) -> None:
+    new, old = rig.options, dataclasses.replace(rig.options, state_version=1)
+    rig.stop()
+    parts, rig.parts = rig.parts, dataclasses.replace(Parts(), api=rig.parts.api)
+    rig.options = old
+    rig.start()
+    a = _prepared(rig)
+    rig.stop()
+    rig.parts, rig.options = parts, new
+    rig.start()
+    freed(rig, a)
+    left = rig.residue(a)
+    for path in left:
+        path.unlink()
+    assert left == []
+
+
+@check("RST-013")
+def _(rig: Rig) -> None:
+    rig.stop()
+    for thread in threading.enumerate():
+        if thread.name == "publisher":
+            thread.join(2.0)
+    rig.store.wipe(NODE)
+    rig.store.failures = [0, 0]
+    rig.start()
+    published = rig.wait(lambda: rig.store.of(DRIVER), 2.0)
+    if not published:
+        rig.store.failures = []
+        _again(rig)
+    assert published

@@ -20,6 +20,7 @@ EXPECTED = Path(__file__).with_name("expected.json")
 
 OTHERWISE = {
     "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
+    "REG-016": ("", PROFILE.with_name("nameless.yaml")),
     "SLICE-021": ("", PROFILE.with_name("network.yaml")),
 }
 """Arguments of the driver and profile for faults that the plain driver cannot have."""

@@ -82,8 +82,12 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "--dra-driver=exec:true {nodename}",
             "--dra-driver: component 'driver': placeholder {nodename} in '{nodename}' is unknown; "
-            "known are {kubeconfig}, {node}, {registry_dir}, {plugins_dir}, {driver_dir}, "
-            "{cdi_dir}, {static_cdi_dir}, {pod_uid}; write {{ or }} for a brace",
+            "known are {kubeconfig}, {node}, {driver_name}, {registry_dir}, {plugins_dir}, "
+            "{driver_dir}, {cdi_dir}, {static_cdi_dir}, {pod_uid}; write {{ or }} for a brace",
+        ),
+        (
+            "--dra-driver=exec:true {driver_name}",
+            "--dra-driver: {driver_name} is used; name it: --dra-driver-name",
         ),
         ("--dra-driver=fake 'x", "--dra-driver=fake 'x: No closing quotation"),
         ("--dra-case=PREP-6", "--dra-case=PREP-6: matches no case; did you mean PREP-006, *"),

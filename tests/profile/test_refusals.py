@@ -139,8 +139,8 @@ WAIVER = "waivers: [{case: %s, reason: why, link: 'https://example.com/1', expir
         pytest.param(
             "launch: {components: [{name: a, command: [x], env: {A: '{socket}'}}]}\n",
             "dra-profile.yaml:3: launch.components[0].env.A: unknown placeholder {socket}; there "
-            "are {kubeconfig} {node} {registry_dir} {plugins_dir} {driver_dir} {cdi_dir} "
-            "{static_cdi_dir} {pod_uid}",
+            "are {kubeconfig} {node} {driver_name} {registry_dir} {plugins_dir} {driver_dir} "
+            "{cdi_dir} {static_cdi_dir} {pod_uid}",
             id="unknown-placeholder-in-the-environment",
         ),
         pytest.param(
