@@ -15,6 +15,8 @@ from pytest_dra.bench.replugging import CLEAN_S
 from pytest_dra.bench.replugging import STILL_S
 from pytest_dra.checks.pools import are_tidy
 from pytest_dra.checks.pools import generation_of
+from pytest_dra.checks.pools import of_node
+from pytest_dra.checks.slices import count
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
@@ -115,7 +117,12 @@ class Restarts:
 
     def _settled(self, done: _Done) -> Restarted:
         bench, instance = self._bench, self._bench.instance
-        instance.wait_for_slices(are_tidy, within_s=bench.within(CLEAN_S))
+        wanted = count(of_node(done.before, instance.node))
+        # A case that failed meanwhile has brought a new process, which has to publish first.
+        instance.wait_for_slices(
+            lambda now: are_tidy(now) and count(of_node(now, instance.node)) >= wanted,
+            within_s=bench.within(CLEAN_S),
+        )
 
         def last() -> float:
             writes = instance.slice_writes()
