@@ -1,6 +1,6 @@
 """Each fault against its own case and area: exactly that case must fail.
 
-``python -m tests.faults.run [--output DIR] [FAULT...]``; two drivers at a time. Exits 1 if a fault
+``python -m tests.faults.run [--output DIR] [FAULT...]``; three drivers at a time. Exits 1 if a fault
 is not found, or finds more than it should.
 """
 
@@ -16,7 +16,7 @@ from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import judge
 
-PARALLEL = 2
+PARALLEL = 3
 """Runs at a time: a run mostly waits."""
 
 
