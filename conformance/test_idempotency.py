@@ -124,7 +124,7 @@ def test_idem_003_simultaneous(dra_bench: Bench) -> None:
 
 def _two_at_once(bench: Bench, claim: Claim, *, hold_s: float) -> tuple[list[NodeReply], bool]:
     """Two answers, and whether both calls were under way when the API server answered."""
-    with ThreadPoolExecutor(BOTH) as pool:
+    with bench.timeline.disturbance("two at once"), ThreadPoolExecutor(BOTH) as pool:
         with held_reads(bench) as held:
             calls = [pool.submit(bench.prepare, claim) for _ in range(BOTH)]
             both = poll(lambda: held.requests >= BOTH, Deadline.after(hold_s))
