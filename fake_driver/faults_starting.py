@@ -100,6 +100,20 @@ class WritesSharedPool(Publisher):
             not pool.endswith(EXTRA) or pool in self.written_here
         )
 
+    def create(self, index: int, spec: dict[str, Any], generation: int) -> None:
+        if not spec["pool"]["name"].endswith(EXTRA):
+            super().create(index, spec, generation)
+            return
+        # One name for all instances: who comes second finds the slice and writes it, too.
+        name = f"{index:05x}-shared"
+        body = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": name, "generateName": f"{name}-"},
+            "spec": self.body(spec, generation),
+        }
+        self.written(spec, self.api.request("POST", SLICES, body=body))
+
     def written(self, spec: dict[str, Any], stored: dict[str, Any]) -> None:
         super().written(spec, stored)
         self.written_here.add(spec["pool"]["name"])
