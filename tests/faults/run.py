@@ -1,7 +1,7 @@
 """Each fault against its own case and area: exactly that case must fail.
 
-``python -m tests.faults.run [--output DIR] [FAULT...]``; three drivers at a time. Exits 1 if a fault
-is not found, or finds more than it should.
+``python -m tests.faults.run [--output DIR] [FAULT...]``; three drivers at a time. Exits 1 where a
+fault is not found, or finds more than it should.
 """
 
 from __future__ import annotations
