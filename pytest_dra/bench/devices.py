@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 
@@ -73,6 +74,21 @@ def is_published(slices: Sequence[Json]) -> bool:
     """True if there is a device, and every slice that its pool says it has."""
     some = any(item["spec"].get("devices") for item in slices)
     return some and all(_complete(members) for members in newest_generation(slices).values())
+
+
+def published_on(node: str, *, sent: Iterable[Json]) -> Callable[[Sequence[Json]], bool]:
+    """:func:`is_published` for a driver that has sent these slices before.
+
+    If it has sent one of its node, one of the node must be there: a pool of no node may have come
+    from elsewhere.
+    """
+    local = any((body.get("spec") or {}).get("nodeName") == node for body in sent)
+
+    def published(slices: Sequence[Json]) -> bool:
+        here = any(item["spec"].get("nodeName") == node for item in slices)
+        return is_published(slices) and (here or not local)
+
+    return published
 
 
 def _complete(members: Sequence[Json]) -> bool:

@@ -13,7 +13,7 @@ from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
-from pytest_dra.bench.devices import is_published
+from pytest_dra.bench.devices import published_on
 from pytest_dra.bench.node import Node
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.publishing import WRITES
@@ -276,7 +276,8 @@ class Instance:
         returned as they are.
         """
         left = self.began + self.budgets.publish - self.timeline.now()
-        return self.wait_for_slices(is_published, within_s=max(0.0, left))
+        wanted = published_on(self.node, sent=self.slices_as_sent())
+        return self.wait_for_slices(wanted, within_s=max(0.0, left))
 
     @property
     def has_published(self) -> bool:
