@@ -19,6 +19,7 @@ from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
+from pytest_dra.fake_driver.inventory import Inventories
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.record import Prepared
 from pytest_dra.fake_driver.record import Record
@@ -57,7 +58,7 @@ class TwoDevices(CdiStore):
         made = super().spec(record)
         for device in list(made["devices"]):
             mounts = device["containerEdits"].pop("mounts")
-            second = {"mounts": mounts}
+            second = {"env": [f"FAKE_SHARED={mounts[0]['containerPath']}"], "mounts": mounts}
             made["devices"].append({"name": device["name"] + SECOND, "containerEdits": second})
         return made
 
@@ -129,24 +130,50 @@ class BaseId(OtherIds):
 
 
 class LastingSpecs(CdiStore):
-    """V21: a CDI device for each physical device, made at its first use, which stays for ever."""
+    """V21: a CDI device for each physical device, which is there from the start and stays for ever.
+
+    What would be the claim's own spec is a note of the driver's, for a damaged checkpoint. Where
+    the note is damaged too, every device counts as in use.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.root = self.options.data_dir / "uses"
 
     def open(self) -> None:
         super().open()
         self.options.static_cdi_root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        for held in self._every():
+            self._write_lasting(held)
 
     def write(self, record: Record) -> None:
+        super().write(record)
         for held in record.allocation.held:
-            data = self.encode(self._lasting(held))
-            path = self.options.static_cdi_root / f"{self.driver}-{LASTING}_{held.device}.json"
-            if not path.exists() or files.read(path) != data:
-                files.write(path, data, mode=FILE_MODE)
+            self._write_lasting(held)
 
     def ensure(self, record: Record) -> None:
-        self.write(record)
+        super().ensure(record)
+        for held in record.allocation.held:
+            self._write_lasting(held)
+
+    def remove(self, ref: ClaimRef) -> None:
+        super().remove(ref)
+        # A release before this one may have made a spec for the claim.
+        files.remove(self.options.cdi_root / self.path(ref).name)
 
     def told(self, ref: ClaimRef) -> Allocation:
-        return Allocation(held=())
+        found = super().told(ref)
+        return found if found.held else Allocation(held=tuple(self._every()))
+
+    def _every(self) -> list[Held]:
+        devices = Inventories(self.options).load().devices()
+        return [Held(pool=pool, device=device, requests=()) for pool, device in devices]
+
+    def _write_lasting(self, held: Held) -> None:
+        data = self.encode(self._lasting(held))
+        path = self.options.static_cdi_root / f"{self.driver}-{LASTING}_{held.device}.json"
+        if not path.exists() or files.read(path) != data:
+            files.write(path, data, mode=FILE_MODE)
 
     def _lasting(self, held: Held) -> dict[str, Any]:
         whole = Held(pool=held.pool, device=held.device, requests=())
