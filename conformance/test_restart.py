@@ -122,13 +122,13 @@ def test_rst_006_corrupt_state(dra_bench: Bench) -> None:
     changed = files.now()
     if not changed:
         raise NotApplicable(NO_STATE)
+    dra_bench.spoiled("corrupt files of state")
     with dra_bench.timeline.disturbance("corrupt files of state"):
         instance.end()
         names = truncate(changed)
         instance.start_again()
         dra_bench.forget()
         if instance.plugin() is None:
-            dra_bench.spoiled("corrupt files of state")
             state.damage_must_be_named(instance.driver.log_tail(), files=names)
             return
         second = dra_bench.claim([device])

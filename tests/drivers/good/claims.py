@@ -34,6 +34,7 @@ class Claims:
         self.lock = threading.Lock()
         self.file = options.driver_dir / "claims.json"
         options.driver_dir.mkdir(parents=True, exist_ok=True)
+        self.damaged = ""
         self.prepared: dict[str, Object] = self._load()
         self.taken_over = frozenset(self.prepared)
         if options.cdi == "common":
@@ -49,6 +50,8 @@ class Claims:
                 if {each["device_name"] for each in known} != {each["device"] for each in results}:
                     raise ClaimError(f"the allocation of claim {namespace}/{name} has changed")
                 return known
+            if self.damaged:
+                raise ClaimError(self.damaged)
             single = len(claim["spec"]["devices"]["requests"]) == 1
             devices = [self._device(each, uid, single=single) for each in results]
             self._give_away(uid, {"claim": [namespace, name], "devices": devices})
@@ -69,13 +72,17 @@ class Claims:
             self._save()
 
     def _load(self) -> dict[str, Object]:
-        """What a predecessor has left; a damaged file is put aside, its name told."""
+        """What a predecessor has left; a damaged file is put aside, its name told.
+
+        Whatever was prepared is then unknown, so that nothing more is given away.
+        """
         try:
             found: dict[str, Object] = json.loads(self.file.read_text("utf-8"))
         except FileNotFoundError:
             return {}
         except ValueError as error:
             logging.warning("%s is damaged and put aside: %s", self.file, error)
+            self.damaged = f"{self.file} was damaged, start anew on an empty node"
             self.file.rename(self.file.with_name("claims.damaged"))
             return {}
         return found
