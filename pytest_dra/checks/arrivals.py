@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ _NEW_TEXT = frozenset({"created", "modified", "moved-to"})
 _WHOLE = frozenset({"written", "moved-to"})
 """Actions after which a spec is expected to be complete."""
 
+_EMPTY = hashlib.sha256(b"").hexdigest()
+"""Digest of a file without content."""
+
 _GONE = frozenset({"deleted", "moved-from"})
 
 _LOOKED_AGAIN = frozenset({*_GONE, "modified", "appeared"})
@@ -38,14 +42,23 @@ def path_of(event: FileEvent) -> Path:
 def specs_must_be_whole(events: Events) -> None:
     """No spec is incomplete when it was closed after writing, or renamed to its place.
 
-    A spec that never becomes right is no matter of its arrival.
+    A spec that never becomes right is no matter of its arrival. A file that something was written
+    to and that is empty when it is looked at has met the beginning of its next writing meanwhile:
+    that is not judged, since it depends on how quickly one looks.
     """
     broken: dict[Path, Entry[FileEvent]] = {}
+    filled: set[Path] = set()
     for entry in events:
         event, path = entry.event, path_of(entry.event)
         if event.action in _GONE:
             broken.pop(path, None)
+        if event.action == "modified":
+            filled.add(path)
         if event.action not in _WHOLE or not event.digest:
+            continue
+        overtaken = event.digest == _EMPTY and path in filled
+        filled.discard(path)
+        if overtaken:
             continue
         if event.problem:
             broken.setdefault(path, entry)
