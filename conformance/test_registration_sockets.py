@@ -26,8 +26,10 @@ def test_reg_011_length(dra_bench: Bench) -> None:
     registration.socket_paths_must_fit({str(each): sockets.length_of(each) for each in every})
     with found.dra():
         pass
-    # Where the kubelet does not take the driver at all, longer names show nothing new.
-    if not longnames.can_be_tried(dra_bench) or dra_bench.instance.plugin() is None:
+    # Where the kubelet does not reach the driver at all, longer names show nothing new.
+    plugin = dra_bench.instance.plugin()
+    reached = plugin is not None and plugin.client.is_connected
+    if not reached or not longnames.can_be_tried(dra_bench):
         usual = REGISTRY / found.socket.relative_to(dra_bench.instance.directories.registry_dir)
         registration.socket_paths_must_fit({str(usual): len(str(usual).encode())})
         return
