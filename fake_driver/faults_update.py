@@ -117,7 +117,7 @@ class _DeletesFirst(threading.Event):
     def set(self) -> None:
         super().set()
         for item in list(self.publisher.seen.values()):
-            with contextlib.suppress(ApiError):
+            with contextlib.suppress(ApiError, KeyError):
                 self.publisher.delete(item)
 
 
@@ -208,15 +208,15 @@ class GivesUp(Publisher):
     reached = False
 
     def list_slices(self) -> str:
-        version = super().list_slices()
+        try:
+            version = super().list_slices()
+        except ApiError as error:
+            if not self.reached and error.status == 0:
+                _log.error("%s; giving up", error)
+                self.stopping.wait()
+            raise
         self.reached = True
         return version
-
-    def after(self, error: ApiError, pause_s: float) -> float:
-        if not self.reached and error.status == 0:
-            _log.error("%s; giving up", error)
-            self.stopping.wait()
-        return super().after(error, pause_s)
 
 
 _SAME_NAMES = "use the same socket names in every instance"

@@ -8,13 +8,16 @@ import os
 import socket
 import threading
 import uuid
+from collections.abc import Callable
 from collections.abc import Iterator
+from typing import Any
 
 from pytest_dra import wire
+from pytest_dra.fake_driver.apiserver import ApiError
+from pytest_dra.fake_driver.apiserver import ApiServer
 from pytest_dra.fake_driver.driver import Driver
 from pytest_dra.fake_driver.driver import Parts
 from tests.fake_driver.rig import DRIVER
-from tests.fake_driver.rig import NODE
 from tests.fake_driver.rig import Claim
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import result
@@ -264,15 +267,24 @@ def _(rig: Rig) -> None:
 
 @check("RST-013")
 def _(rig: Rig) -> None:
-    rig.stop()
-    for thread in threading.enumerate():
-        if thread.name == "publisher":
-            thread.join(2.0)
-    rig.store.wipe(NODE)
-    rig.store.failures = [0, 0]
-    rig.start()
-    published = rig.wait(lambda: rig.store.of(DRIVER), 2.0)
-    if not published:
-        rig.store.failures = []
-        _again(rig)
-    assert published
+    assert rig.driver is not None
+    slices = rig.driver.publisher.slices
+    again = rig.parts.publisher(rig.options, Refusing(None), slices)
+    thread = threading.Thread(target=_swallow, args=(again.list_slices,))
+    thread.start()
+    thread.join(0.5)
+    hangs = thread.is_alive()
+    again.stopping.set()
+    assert not hangs
+
+
+class Refusing(ApiServer):
+    """An API server that nobody reaches."""
+
+    def request(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        raise ApiError(0, "connection refused")
+
+
+def _swallow(call: Callable[[], object]) -> None:
+    with contextlib.suppress(ApiError):
+        call()
