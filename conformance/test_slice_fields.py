@@ -73,7 +73,7 @@ def test_slice_025_skipped_operations(dra_bench: Bench) -> None:
 @case("SLICE-027", Level.MUST, settles=True)
 def test_slice_027_valid(dra_bench: Bench) -> None:
     """no slice write is refused by validation"""
-    dra_bench.published()
+    _sent_or_blocked(dra_bench)
     slice_fields.writes_must_be_valid(
         entry for entry in dra_bench.instance.slice_writes() if not entry.disturbed
     )

@@ -37,6 +37,9 @@ SPECIAL = {
 }
 """The cases that are not for a driver whose profile says nothing of features."""
 
+GATED = {"SLICE-020"}
+"""The case that is not for a driver without fields that depend on a feature gate."""
+
 TWO_VERSIONS = {"PREP-024"}
 """The cases that are not for a driver with one DRAPlugin version."""
 
@@ -56,10 +59,11 @@ def test_a_folder_a_shared_socket_yaml_rpc_errors_and_patches_are_green() -> Non
         good(
             *("--socket=folder", "--endpoint=same", "--cdi=yaml", "--errors=rpc"),
             *("--request-names=empty", "--write=patch", "--devices=8"),
-        )
+        ),
+        profile={"driver": {"name": NAME, "reads_boot_id": False}},
     )
     assert is_green(judged), judged.output
-    assert judged.ids("not-applicable") == SPECIAL
+    assert judged.ids("not-applicable") == SPECIAL | GATED
 
 
 def test_one_version_no_cdi_ids_apply_and_300_special_devices_are_green() -> None:

@@ -99,6 +99,7 @@ def test_every_fault_has_a_small_check() -> None:
     assert set(small_checks.CHECKS) | set(small_checks.TIMELINE) == set(ALL)
 
 
+@pytest.mark.proof
 def test_the_good_driver_passes_all_small_checks() -> None:
     with running() as rig:
         assert isinstance(rig, WatchedRig)
@@ -114,6 +115,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.fake_driver.rig.Rig", WatchedRig)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("case", ALL)
 def test_a_fault_breaks_its_case_alone(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, delay in DELAYS.items():
