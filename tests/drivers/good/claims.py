@@ -49,6 +49,9 @@ class Claims:
                 known: list[Object] = self.prepared[uid]["devices"]
                 if {each["device_name"] for each in known} != {each["device"] for each in results}:
                     raise ClaimError(f"the allocation of claim {namespace}/{name} has changed")
+                if not self._has_spec(uid):
+                    # After a reboot: the run-time CDI directory is empty then.
+                    self._write_specs(uid, known)
                 return known
             if self.damaged:
                 raise ClaimError(self.damaged)
@@ -137,13 +140,19 @@ class Claims:
         return made
 
     def _give_away(self, uid: str, record: Object) -> None:
-        devices: list[Object] = record["devices"]
+        self._write_specs(uid, record["devices"])
+        self.prepared[uid] = record
+        self._save()
+
+    def _has_spec(self, uid: str) -> bool:
+        endings = ("json", "yaml")
+        return any((self.options.cdi_dir / f"odd-{uid}.{each}").exists() for each in endings)
+
+    def _write_specs(self, uid: str, devices: list[Object]) -> None:
         if self.options.cdi != "none" and devices:
             names = dict.fromkeys(each["device_name"] for each in devices)
             entries = [(f"{uid}-{name}", [f"ODD_DEVICE={name}"]) for name in names]
             self._write_spec(uid, "claim", entries)
-        self.prepared[uid] = record
-        self._save()
 
     def _write_spec(self, name: str, kind: str, devices: list[tuple[str, list[str]]]) -> None:
         spec: dict[str, Any] = {
