@@ -71,9 +71,15 @@ def devices_of(slices: Iterable[Json], *, driver: str, node: str) -> list[Device
 
 
 def is_published(slices: Sequence[Json]) -> bool:
-    """True if there is a device, and every slice that its pool says it has."""
-    some = any(item["spec"].get("devices") for item in slices)
-    return some and all(_complete(members) for members in newest_generation(slices).values())
+    """True if there is a device in a pool that has every slice that it says it has.
+
+    A further pool may stay incomplete for ever, which is the matter of one case and no reason for
+    the others to wait.
+    """
+    return any(
+        _complete(members) and any(item["spec"].get("devices") for item in members)
+        for members in newest_generation(slices).values()
+    )
 
 
 def published_on(node: str, *, sent: Iterable[Json]) -> Callable[[Sequence[Json]], bool]:
