@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -22,7 +23,10 @@ PARALLEL = 3
 
 def difference(fault: str, *, cases: str, output: Path | None = None) -> str:
     """What is wrong with the run on one fault; empty if exactly the right cases fail."""
-    verdict = judge(fault=fault, cases=cases, output=output)
+    try:
+        verdict = judge(fault=fault, cases=cases, output=output)
+    except subprocess.TimeoutExpired as error:
+        return f"no end within {error.timeout:g} s"
     wanted = {fault} | {
         id for id in also_failing(fault) if not cases or id.split("-")[0] == fault.split("-")[0]
     }
