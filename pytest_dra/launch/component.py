@@ -12,19 +12,6 @@ from pathlib import Path
 
 from pytest_dra.launch.error import LaunchError
 
-PLACEHOLDERS = (
-    "kubeconfig",
-    "node",
-    "driver_name",
-    "registry_dir",
-    "plugins_dir",
-    "driver_dir",
-    "cdi_dir",
-    "static_cdi_dir",
-    "pod_uid",
-)
-"""What may stand in braces in a command or an environment value."""
-
 KUBE_API_QPS = "1000"
 KUBE_API_BURST = "2000"
 """Client-side limits for drivers that read them: with the usual 5 and 10 a driver waits for its own
@@ -130,7 +117,7 @@ def environment(
     """The environment of a component: the user's, then the well-known variables, then its own.
 
     Args:
-        values: one value for each of :data:`PLACEHOLDERS`.
+        values: one value for each of ``profile.PLACEHOLDERS``.
         own: the component's variables, already filled; they win.
         inherited: the user's environment, ``os.environ`` if None.
     """
