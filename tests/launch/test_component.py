@@ -7,9 +7,9 @@ import pytest
 from pytest_dra.launch import Component
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch import parse_command_line
-from pytest_dra.launch.component import PLACEHOLDERS
 from pytest_dra.launch.component import environment
 from pytest_dra.launch.component import find_program
+from pytest_dra.profile import PLACEHOLDERS
 
 VALUES = {name: f"<{name}>" for name in PLACEHOLDERS}
 
