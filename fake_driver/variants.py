@@ -9,6 +9,10 @@ import dataclasses
 from typing import Any
 from typing import Final
 
+from pytest_dra.fake_driver import variants_publishing
+from pytest_dra.fake_driver import variants_requests
+from pytest_dra.fake_driver import variants_slices
+from pytest_dra.fake_driver import variants_wire
 from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Claims
@@ -45,6 +49,10 @@ _VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
     "V11": {"claims": OneConsumer},
     "V12": {"cdi": YamlSpecs, "service": BaseId},
     "V21": {"cdi": LastingSpecs, "service": DeviceIds},
+    **variants_publishing.VARIANTS,
+    **variants_requests.VARIANTS,
+    **variants_slices.VARIANTS,
+    **variants_wire.VARIANTS,
 }
 
 

@@ -16,6 +16,13 @@ from tests.faults.faulty import RUN_LIMIT_S
 
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V04-NRI": {"injection": {"kind": "nri"}},
+    "V07-v1": {"driver": {"kubelets": {"min": "1.34"}}},
+    "V07-v1beta1": {"driver": {"kubelets": {"max": "1.33"}}},
+    "V10-NONE": {"launch": {"hardware": "none", "inventory": None}},
+    "V14": {"features": {"NetworkAttached": {"supported": True}}},
+    "V17": {"features": {"NetworkAttached": {"supported": True}}},
+    "V26": {"budgets": {"repair": 150}},
+    "V26-60": {"budgets": {"repair": 150}},
     "V11": {"features": {"MultiPodClaim": {"supported": False}}},
 }
 """What a variant must declare otherwise in the profile, by block."""
