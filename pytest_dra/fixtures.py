@@ -20,6 +20,7 @@ from pytest_dra.stash import SETTINGS
 if TYPE_CHECKING:
     from pytest_dra.bench import Bench
     from pytest_dra.bench import Instance
+    from pytest_dra.bench.matching import Matching
     from pytest_dra.clusters.protocol import Cluster
     from pytest_dra.session import Session
 
@@ -78,6 +79,18 @@ def dra_driver(dra_bench: Bench) -> Instance:
         )
     instance.wait_published()
     return instance
+
+
+@pytest.fixture
+def dra_select(dra_session: Session, dra_driver: Instance) -> Matching:
+    """Called with a CEL selector: the driver's devices that it matches, as a scheduler sees it.
+
+    What evaluates it is chosen by ``--dra-cel-engine``.
+    """
+    from pytest_dra.bench.matching import Matching
+
+    plan = dra_session.plan
+    return Matching(dra_driver, kubernetes=plan.kubernetes, engine_name=plan.cel_engine)
 
 
 @pytest.fixture

@@ -42,6 +42,7 @@ class Client:
     """Requests to one API server with one identity; one instance may be used by several threads."""
 
     def __init__(self, kubeconfig: Path, *, context: str | None = None) -> None:
+        import yaml
         from kubernetes import config
 
         try:
@@ -50,6 +51,12 @@ class Client:
             )
         except config.ConfigException as error:
             raise KubeError(f"kubeconfig {kubeconfig}: {error}", code=0) from error
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            first = str(error).split("\n", maxsplit=1)[0]
+            raise KubeError(f"kubeconfig {kubeconfig}: {first}", code=0) from error
+        except (TypeError, LookupError, AttributeError) as error:
+            # The client library takes for granted what the file should hold.
+            raise KubeError(f"kubeconfig {kubeconfig}: not of the form of one", code=0) from error
 
     def close(self) -> None:
         """Close the connections."""

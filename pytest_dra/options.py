@@ -6,6 +6,7 @@ Standard library only: this module is imported by every pytest run of the enviro
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import os
 import shutil
 import sys
@@ -20,6 +21,9 @@ LOGS: Final = ("never", "on-failure", "always")
 VERDICTS_REQUIRED: Final = ("conformant", "partial")
 AUTO: Final = "auto"
 CDI_LIBRARIES: Final = (AUTO, "1.1.0", "1.1.2")
+CEL_OWN: Final = "own"
+CEL_PYTHON: Final = "cel-python"
+CEL_ENGINES: Final = (CEL_OWN, CEL_PYTHON)
 
 FLAG: Final = "command line"
 DEFAULT: Final = "default"
@@ -90,6 +94,14 @@ OPTIONS: Final = (
         AUTO,
         "VERSION",
         choices=CDI_LIBRARIES,
+    ),
+    Option(
+        "--dra-cel-engine",
+        "what evaluates device selectors: own, or cel-python (to be installed beside; without the "
+        "parts that Kubernetes adds) as a second opinion",
+        CEL_OWN,
+        "ENGINE",
+        choices=CEL_ENGINES,
     ),
     Option(
         "--dra-suite",
@@ -320,6 +332,20 @@ def check_later_features(settings: Settings) -> None:
 
 def _is_process(driver: str) -> bool:
     return driver.startswith("exec:") or driver.split()[:1] == ["fake"]
+
+
+def check_cel_engine(settings: Settings) -> None:
+    """The package behind the chosen CEL engine must be there.
+
+    Raises:
+        OptionError: it is not installed.
+    """
+    name = settings["dra_cel_engine"]
+    if name == CEL_PYTHON and importlib.util.find_spec("celpy") is None:
+        raise OptionError(
+            f"--dra-cel-engine={name}: cel-python is not installed; "
+            f"pip install 'pytest-dra[cel]', or use --dra-cel-engine={CEL_OWN}"
+        )
 
 
 def check_command(command: tuple[str, ...], *, option: str = "--dra-driver") -> None:

@@ -17,6 +17,7 @@ from pytest_dra.launch import parse_command_line
 from pytest_dra.options import AUTO
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
+from pytest_dra.options import check_cel_engine
 from pytest_dra.options import check_command
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import PLACEHOLDERS
@@ -80,6 +81,7 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
     Raises:
         OptionError: there is no driver, or its program cannot be run.
     """
+    check_cel_engine(settings)
     components = _components(settings, profile)
     previous = _previous(settings, profile, components)
     option = "--dra-driver" if settings["dra_driver"] else "launch.components"
@@ -99,6 +101,7 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
         profile=profile,
         kubernetes=settings["dra_kubernetes"],
         cdi_library=settings["dra_cdi_library"],
+        cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,
         previous=previous,
     )

@@ -14,6 +14,7 @@ from pytest_dra.fixtures import dra_bench
 from pytest_dra.fixtures import dra_cluster
 from pytest_dra.fixtures import dra_driver
 from pytest_dra.fixtures import dra_namespace
+from pytest_dra.fixtures import dra_select
 from pytest_dra.fixtures import dra_session
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
@@ -29,7 +30,7 @@ from pytest_dra.suite import collection_of
 from pytest_dra.suite import is_case_directory
 from pytest_dra.suite import is_the_packaged
 
-__all__ = ["dra_bench", "dra_cluster", "dra_driver", "dra_namespace", "dra_session"]
+__all__ = ["dra_bench", "dra_cluster", "dra_driver", "dra_namespace", "dra_select", "dra_session"]
 
 MARKER = "dra_case(id): a conformance case of pytest-dra"
 

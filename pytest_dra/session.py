@@ -66,6 +66,7 @@ class Plan:
     profile: DriverProfile
     kubernetes: str
     cdi_library: str
+    cel_engine: str = "own"
     jailed: bool = False
     previous: tuple[Component, ...] = ()
 
@@ -253,7 +254,9 @@ class Session:
         began = time.monotonic()
         serial = len(self.timeline)
         result, error = self._run(what, serial)
-        return Outcome(dataclasses.replace(result, duration_s=time.monotonic() - began), error)
+        took = time.monotonic() - began
+        notes = self._bench.warnings.all() if self._bench else result.notes
+        return Outcome(dataclasses.replace(result, duration_s=took, notes=notes), error)
 
     def _without_running(self, case: Case) -> CaseResult | None:
         """The result of a case that is decided before it runs."""
@@ -294,6 +297,7 @@ class Session:
         case = what.case
         try:
             bench = self.bench
+            bench.warnings.clear()
             with bench.case(case, works=self._needs_working_driver(case)):
                 what.body(bench)
         except Violation as violation:

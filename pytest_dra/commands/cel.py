@@ -17,13 +17,20 @@ from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.cel import program as programs
 from pytest_dra.cel import telling
 from pytest_dra.cel.deciding import Deciding
+from pytest_dra.cel.engines import NAMES
+from pytest_dra.cel.engines import OWN
+from pytest_dra.cel.engines import CompiledSelector
+from pytest_dra.cel.engines import EngineMissing
+from pytest_dra.cel.engines import engine
 from pytest_dra.cel.environments import COST_MAX
 from pytest_dra.cel.environments import MINORS
 from pytest_dra.cel.environments import Environment
-from pytest_dra.cel.environments import environment
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import CompileError
+from pytest_dra.cel.prepared import Prepared
 from pytest_dra.cel.prepared import prepare
+from pytest_dra.cel.releases import GATES
+from pytest_dra.cel.releases import environment_of
 from pytest_dra.cel.selector import Selector
 from pytest_dra.commands import slices
 
@@ -33,8 +40,8 @@ NO_MATCH: Final = 1
 ERROR: Final = 2
 """Exit code: the expression is refused or fails on a device, or the input is unusable."""
 
-_GATES: Final = ("DRAConsumableCapacity", "DRAListTypeAttributes")
-"""Feature gates that change what an expression may use."""
+_ENGINE_VARIABLE: Final = "PYTEST_DRA_CEL_ENGINE"
+"""The same variable that sets ``--dra-cel-engine`` of pytest."""
 
 _WIDEST: Final = 90
 """Characters of a cell."""
@@ -71,9 +78,15 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--kubernetes", metavar="VERSION", default=LATEST, help=f"default: {LATEST}"
     )
+    evaluate.add_argument(
+        "--engine",
+        "--dra-cel-engine",
+        metavar="|".join(NAMES),
+        help=f"what evaluates it; default: {_ENGINE_VARIABLE}, else {OWN}",
+    )
     for command in (check, evaluate):
         command.add_argument(
-            "--feature-gates", metavar="GATE=BOOL,...", default="", help=", ".join(_GATES)
+            "--feature-gates", metavar="GATE=BOOL,...", default="", help=", ".join(GATES)
         )
     return parser
 
@@ -82,9 +95,9 @@ def _gates(text: str) -> dict[str, bool]:
     found = {}
     for part in filter(None, text.split(",")):
         gate, _, value = part.partition("=")
-        if gate not in _GATES or value not in ("true", "false"):
+        if gate not in GATES or value not in ("true", "false"):
             raise ValueError(
-                f"--feature-gates: {part!r}: want one of {', '.join(_GATES)} with =true or =false"
+                f"--feature-gates: {part!r}: want one of {', '.join(GATES)} with =true or =false"
             )
         found[gate] = value == "true"
     return found
@@ -93,9 +106,7 @@ def _gates(text: str) -> dict[str, bool]:
 def _environment(name: str, gates: dict[str, bool], *, stored: bool) -> Environment:
     version: KubernetesVersion = kubernetes_version(name)
     known = {gate: on for gate, on in gates.items() if gate in version.gates}
-    version = version.with_gates(known)
-    features = frozenset(gate.removeprefix("DRA") for gate in _GATES if version.enabled(gate))
-    return environment(version.minor, stored=stored, features=features)
+    return environment_of(version.with_gates(known), stored=stored)
 
 
 def _checked(expression: str, env: Environment, *, derived: bool) -> tuple[bool, str]:
@@ -150,28 +161,28 @@ def _slices(arguments: argparse.Namespace) -> list[dict[str, object]]:
 def evaluate(arguments: argparse.Namespace) -> int:
     """``dra-cel eval``."""
     env = _environment(arguments.kubernetes, _gates(arguments.feature_gates), stored=True)
+    chosen = engine(_engine_name(arguments.engine))
     try:
-        selector = Selector(arguments.expression, env)
+        selector = chosen.compile(arguments.expression, env)
     except CompileError as error:
         sys.stderr.write(f"{telling.compile_error_text(error)}\n")
         return ERROR
     devices, older = slices.devices(_slices(arguments))
     prepared = prepare(((one.driver, one.body) for one in devices), lists=env.lists)
     results = selector.matches(prepared)
-    deciding = Deciding(selector.program)
+    explained = _Explained(selector)
     rows = [("DEVICE", "RESULT", "DECIDED BY")]
     errors: dict[str, list[str]] = {}
     for device, ready, result in zip(devices, prepared, results, strict=True):
         if isinstance(result, CelError):
-            # The exact evaluation knows where the error arose.
-            exact = selector.evaluate(ready).error or result
-            errors.setdefault(telling.error_text(selector.program, exact), []).append(device.path)
+            errors.setdefault(explained.error(ready, result), []).append(device.path)
         word = "error" if isinstance(result, CelError) else str(result).lower()
-        part = "" if ready.fault else deciding.part(ready)
-        rows.append((device.path, word, part))
+        rows.append((device.path, word, explained.part(ready)))
     _write_table(rows)
     if older:
         sys.stdout.write(f"{older} slices of older pool generations are left out\n")
+    for gap in chosen.gaps:
+        sys.stdout.write(f"{chosen.name} is not Kubernetes: {gap}\n")
     for text, paths in errors.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         sys.stdout.write(f"\n{_printable(paths[0])}{more}: {text}\n")
@@ -179,6 +190,35 @@ def evaluate(arguments: argparse.Namespace) -> int:
         sys.stdout.write("\nA scheduler that comes to a device with an error gives the pod up.\n")
         return ERROR
     return MATCH if any(result is True for result in results) else NO_MATCH
+
+
+def _engine_name(given: str | None) -> str:
+    name = given or os.environ.get(_ENGINE_VARIABLE) or OWN
+    if name not in NAMES:
+        where = "--engine" if given else _ENGINE_VARIABLE
+        raise ValueError(f"{where}: got {name!r}, want one of {', '.join(NAMES)}")
+    return name
+
+
+class _Explained:
+    """What lies behind a result; only our own engine can tell."""
+
+    def __init__(self, selector: CompiledSelector) -> None:
+        self._own = selector if isinstance(selector, Selector) else None
+        self._deciding = Deciding(self._own.program) if self._own else None
+
+    def part(self, device: Prepared) -> str:
+        """The sub-expression that decided."""
+        if self._deciding is None or device.fault:
+            return ""
+        return self._deciding.part(device)
+
+    def error(self, device: Prepared, error: CelError) -> str:
+        """The error in words."""
+        if self._own is None:
+            return f"{_printable(error.message)} [{error.kind}]"
+        # The exact evaluation knows where the error arose.
+        return telling.error_text(self._own.program, self._own.evaluate(device).error or error)
 
 
 def _write_table(rows: list[tuple[str, str, str]]) -> None:
@@ -204,7 +244,7 @@ def run(arguments: Iterable[str]) -> int:
     parsed = _parser().parse_args(list(arguments))
     try:
         return check(parsed) if parsed.command == "check" else evaluate(parsed)
-    except (slices.SliceError, ValueError) as error:
+    except (slices.SliceError, EngineMissing, ValueError) as error:
         sys.stderr.write(f"dra-cel: {_printable(str(error))}\n")
         return ERROR
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import sys
@@ -147,3 +148,31 @@ def test_check_of_a_derived_attribute(capsys: pytest.CaptureFixture[str]) -> Non
 def test_an_unknown_version_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "--kubernetes", "1.20", "true"]) == 2
     assert "want one of" in capsys.readouterr().err
+
+
+def test_another_engine_gives_its_opinion_and_its_gaps(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("celpy")
+    file.write_text(listed(resource_slice(gpu("gpu-0", "A100"), {"name": "gpu-1"})))
+    text = f'"model" in {GPU} && {GPU}.model == "A100"'
+    assert run(["eval", text, "--slices", str(file), "--engine", "cel-python"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1].split() == ["gpu.example.com/node/gpu-0", "true"]
+    assert "cel-python is not Kubernetes: no cost, neither estimated nor counted" in shown
+    monkeypatch.setenv("PYTEST_DRA_CEL_ENGINE", "cel-python")
+    assert run(["eval", f"{GPU}.model", "--slices", str(file)]) == 2
+    assert "cel-python: " in capsys.readouterr().out
+
+
+def test_an_engine_that_is_not_there_is_refused(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(listed())
+    assert run(["eval", "true", "--slices", str(file), "--engine", "fast"]) == 2
+    assert capsys.readouterr().err == (
+        "dra-cel: --engine: got 'fast', want one of own, cel-python\n"
+    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert run(["eval", "true", "--slices", str(file), "--engine", "cel-python"]) == 2
+    assert "pip install 'pytest-dra[cel]'" in capsys.readouterr().err

@@ -110,3 +110,28 @@ def test_a_cluster_that_does_not_start_is_told_once_at_length(runs: Runs) -> Non
     assert sections.count(told) == 1, "pytest repeats it in its summary where CI is set"
     assert text.count("nothing can be judged any more, see the first case") >= 1
     assert runs.report()["verdict"] == "inconclusive"
+
+
+def test_devices_are_selected_by_either_engine_of_cel(runs: Runs) -> None:
+    runs.pytester.makepyfile("""
+        import pytest
+        from pytest_dra.cel import CompileError, EvaluationError
+
+        FAKE = 'device.attributes["fake.dra.example"]'
+
+        def test_own(dra_select):
+            found = [device.name for device in dra_select(FAKE + '.kind == "gpu"')]
+            assert found[:2] == ["gpu-0", "gpu-1"]
+            assert dra_select("false") == []
+            with pytest.raises(EvaluationError, match="device .*/gpu-0: no such key: nope"):
+                dra_select(FAKE + ".nope == 1")
+
+        def test_types(dra_select):
+            with pytest.raises(CompileError):
+                dra_select("device.nope")
+    """)
+    runs.really("--dra-suite=off").assert_outcomes(passed=2)
+    pytest.importorskip("celpy")
+    # It finds the devices, too, but has no type check.
+    done = runs.really("--dra-suite=off", "--dra-cel-engine=cel-python", "-k", "types")
+    done.assert_outcomes(failed=1, deselected=1)

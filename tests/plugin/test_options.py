@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_dra.cel.engines import NAMES
+from pytest_dra.options import CEL_ENGINES
 from pytest_dra.options import KUBERNETES_VERSIONS
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
@@ -43,6 +46,7 @@ def settings(
 VALUES = {
     "dra_kubernetes": ("1.34", "1.35", "1.36"),
     "dra_cdi_library": ("1.1.0", "1.1.2", "1.1.0"),
+    "dra_cel_engine": ("cel-python", "own", "cel-python"),
     "dra_suite": ("only", "with", "off"),
     "dra_logs": ("never", "always", "on-failure"),
     "dra_require": ("partial", "conformant", "partial"),
@@ -83,6 +87,18 @@ def test_the_cdi_library_is_that_of_containerd_unless_one_is_given(kubernetes: s
     assert plan.cdi_library == complete["dra_cdi_library"] == "1.1.0"
     complete, plan = plan_of(settings(flags={**flags, "dra_cdi_library": "1.1.2"}))
     assert plan.cdi_library == complete["dra_cdi_library"] == "1.1.2"
+
+
+def test_an_engine_whose_package_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = settings(flags={"dra_driver": "fake", "dra_cel_engine": "cel-python"})
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(OptionError, match=r"pip install 'pytest-dra\[cel\]', or use"):
+        plan_of(given)
+    assert plan_of(settings(flags={"dra_driver": "fake"}))[1].cel_engine == "own"
+
+
+def test_the_names_of_the_engines_are_those_of_the_package() -> None:
+    assert CEL_ENGINES == NAMES
 
 
 def test_a_profile_stands_above_the_default_and_below_everything_else() -> None:
