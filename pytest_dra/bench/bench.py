@@ -297,7 +297,7 @@ class Bench:
 
     def within(self, limit_s: float) -> float:
         """A deadline of the catalogue for repairs, in seconds; the profile may shorten it."""
-        return min(limit_s, self.profile.budgets.repair)
+        return self.setup.within(limit_s)
 
     def slices_as_sent(self) -> list[Json]:
         """The slices of the driver's writes, before defaulting and gate dropping."""

@@ -43,6 +43,7 @@ def client_of(bench: Bench) -> tuple[DraClient, str]:
         timeline=bench.timeline,
         instance=instance.name,
         driver=plugin.info.name,
+        settings=instance.kubelet.settings,
     )
     client.connected(Deadline.after(CONNECT_S))
     return client, plugin.service

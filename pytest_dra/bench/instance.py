@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from pytest_dra import cdi
 from pytest_dra.api.resources import RESOURCE_SLICES
@@ -15,6 +16,7 @@ from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
 from pytest_dra.bench.devices import published_on
 from pytest_dra.bench.node import Node
+from pytest_dra.bench.obituary import obituary_of
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.publishing import WRITES
 from pytest_dra.bench.publishing import slices_of
@@ -24,6 +26,7 @@ from pytest_dra.checks.prepare import PREPARE
 from pytest_dra.checks.prepare import UNPREPARE
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.kubelet import Kubelet
+from pytest_dra.kubelet import KubeletSettings
 from pytest_dra.kubelet import Plugin
 from pytest_dra.launch import Component
 from pytest_dra.launch import Driver
@@ -70,7 +73,10 @@ class Instance:
         budgets: deadlines of the driver's profile.
         cdi_library: version of the library that the node's container runtime reads specs with.
         nodes: names of all nodes of the bench; this one's is added.
+        settings: the kubelet's time constants.
     """
+
+    launches: ClassVar[type[Driver]] = Driver
 
     def __init__(
         self,
@@ -85,6 +91,7 @@ class Instance:
         cdi_library: str,
         timeline: Timeline,
         nodes: set[str],
+        settings: KubeletSettings | None = None,
     ) -> None:
         self.name = name
         self._nodes = nodes
@@ -113,10 +120,11 @@ class Instance:
             instance=name,
             kubernetes=cluster.kubernetes,
             wipe=self._wipe,
+            settings=settings,
             locate=node.outside,
         )
         self._launch = functools.partial(
-            Driver,
+            self.launches,
             directories=self.directories,
             keeper=keeper,
             timeline=timeline,
@@ -149,8 +157,7 @@ class Instance:
 
     def stop(self) -> None:
         """End the driver and the kubelet; the directories stay."""
-        self.driver.terminate(Deadline.after(STOP_S))
-        self.driver.kill()
+        self.driver.leave(Deadline.after(STOP_S))
         self.kubelet.stop()
         self.specs.stop()
 
@@ -358,20 +365,11 @@ class Instance:
 
     def tree(self) -> Tree:
         """Every path below the driver's data directories and the CDI directories."""
-        return Tree.of(
-            {
-                "plugins": self.directories.plugins_dir,
-                "cdi": self.directories.cdi_dir,
-                "etc-cdi": self.directories.static_cdi_dir,
-            }
-        )
+        return Tree.of_node(self.directories)
 
     def obituary(self) -> str:
         """How the driver ended by itself, in one line; empty while it runs."""
-        for end in self.driver.early_exits():
-            last = (end.log_tail.strip().splitlines() or ["(no output)"])[-1]
-            return f"process {end.component!r} exited with code {end.exit_code}: {last}"
-        return ""
+        return obituary_of(self.driver)
 
     def add_obituary(self, violation: Violation) -> None:
         """Say in the finding that the driver has ended by itself, which mostly explains it."""

@@ -82,6 +82,7 @@ class Registration:
             timeline=self.timeline,
             instance=self._instance.name,
             authority=authority,
+            settings=self._instance.kubelet.settings,
         )
 
     def patient_client(self) -> RegistrationClient:
@@ -151,4 +152,5 @@ class Registration:
             timeline=self.timeline,
             instance=self._instance.name,
             driver=self._instance.driver_name or "",
+            settings=self._instance.kubelet.settings,
         )

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from pathlib import Path
 
+from pytest_dra.launch import NodeDirectories
+
 ENTRY_LIMIT = 20_000
 """Paths looked at in one tree: a driver writes a handful, a hostile one as many as it can."""
 
@@ -29,6 +31,17 @@ class Tree:
         for label, root in roots.items():
             _walk(root, label, sizes, DEPTH_LIMIT)
         return cls(sizes)
+
+    @classmethod
+    def of_node(cls, directories: NodeDirectories) -> Tree:
+        """What lies in the data directories of drivers and the CDI directories."""
+        return cls.of(
+            {
+                "plugins": directories.plugins_dir,
+                "cdi": directories.cdi_dir,
+                "etc-cdi": directories.static_cdi_dir,
+            }
+        )
 
     def added_since(self, before: Tree) -> set[str]:
         """Paths that are here and were not there before."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+from collections.abc import Callable
 
 from pytest_dra.bench.family import equipped
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.node import Node
+from pytest_dra.bench.patience import LIFTED_S
+from pytest_dra.bench.patience import kubelet_settings
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.launch import Component
 from pytest_dra.launch import Keeper
@@ -25,6 +28,7 @@ class Setup:
 
     ``jailed``: drivers run in private file systems. ``previous``: the components with the driver's
     previous release. ``registry_bytes``: so long is the path of the registry at least.
+    ``patient``: deadlines are lifted. ``makes``: an instance, from its arguments.
     """
 
     cluster: Cluster
@@ -37,6 +41,8 @@ class Setup:
     jailed: bool = False
     previous: tuple[Component, ...] = ()
     registry_bytes: int = 0
+    patient: bool = False
+    makes: Callable[..., Instance] = Instance
 
     def instance(self, letter: str, *, nodes: set[str], devices: int | None = None) -> Instance:
         """A driver on a node and directories of its own, not yet started.
@@ -53,7 +59,7 @@ class Setup:
             writable=self.profile.launch.writable,
             reads_boot_id=self.profile.driver.reads_boot_id,
         )
-        return Instance(
+        return self.makes(
             name=name,
             node=node,
             cluster=self.cluster,
@@ -64,7 +70,12 @@ class Setup:
             cdi_library=self.cdi_library,
             timeline=self.timeline,
             nodes=nodes,
+            settings=kubelet_settings(patient=self.patient),
         )
+
+    def within(self, limit_s: float) -> float:
+        """A deadline of the catalogue for repairs, in seconds; the profile may shorten it."""
+        return LIFTED_S if self.patient else min(limit_s, self.profile.budgets.repair)
 
     def equipped(self, devices: int | None) -> tuple[Component, ...]:
         """The components; with this number of devices where ``launch.inventory`` can say so."""

@@ -63,7 +63,10 @@ class Serving:
     def get_info(self) -> GetInfoReply:
         """GetInfo on a new connection to its registration socket."""
         client = RegistrationClient(
-            self.plugin.socket, timeline=self.instance.timeline, instance=self.instance.name
+            self.plugin.socket,
+            timeline=self.instance.timeline,
+            instance=self.instance.name,
+            settings=self.instance.kubelet.settings,
         )
         with client:
             return client.get_info(timeout_s=GET_INFO_S)

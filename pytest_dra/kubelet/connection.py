@@ -156,6 +156,7 @@ class Connection:
     ) -> Outcome:
         """One unary call. Never raises on anything that the other side does."""
         began = self._clock.now()
+        timeout_s = max(timeout_s, self._settings.least_s)
 
         def ended(code: str, details: str, message: Any = None) -> Outcome:
             return Outcome(code, details, self._clock.now() - began, message)

@@ -36,6 +36,9 @@ class KubeletSettings:
     """Deadline of NodePrepareResources and NodeUnprepareResources
     (cm/dra/plugin, defaultClientCallTimeout)."""
 
+    least_s: float = 0.0
+    """No call is given up sooner, whatever deadline it is made with: for a driver in a debugger."""
+
     backoff_s: float = 0.5
     """First pause after a failed attempt (util/goroutinemap/exponentialbackoff)."""
 

@@ -126,19 +126,24 @@ def environment(
         for name, text in (os.environ if inherited is None else inherited).items()
         if not name.startswith(NOT_INHERITED_PREFIXES) and name not in NOT_INHERITED
     }
-    made.update(
-        KUBECONFIG=values["kubeconfig"],
-        NODE_NAME=values["node"],
-        CDI_ROOT=values["cdi_dir"],
-        STATIC_CDI_ROOT=values["static_cdi_dir"],
-        KUBELET_REGISTRAR_DIRECTORY_PATH=values["registry_dir"],
-        KUBELET_PLUGINS_DIRECTORY_PATH=values["plugins_dir"],
-        POD_UID=values["pod_uid"],
-        KUBE_API_QPS=KUBE_API_QPS,
-        KUBE_API_BURST=KUBE_API_BURST,
-    )
+    made.update(variables(values))
     made.update(own)
     return made
+
+
+def variables(values: Mapping[str, str]) -> dict[str, str]:
+    """The well-known variables, from one value for each of ``profile.PLACEHOLDERS``."""
+    return {
+        "KUBECONFIG": values["kubeconfig"],
+        "NODE_NAME": values["node"],
+        "CDI_ROOT": values["cdi_dir"],
+        "STATIC_CDI_ROOT": values["static_cdi_dir"],
+        "KUBELET_REGISTRAR_DIRECTORY_PATH": values["registry_dir"],
+        "KUBELET_PLUGINS_DIRECTORY_PATH": values["plugins_dir"],
+        "POD_UID": values["pod_uid"],
+        "KUBE_API_QPS": KUBE_API_QPS,
+        "KUBE_API_BURST": KUBE_API_BURST,
+    }
 
 
 def find_program(component: Component, env: Mapping[str, str], *, cwd: Path) -> str:

@@ -148,6 +148,11 @@ class Driver:
             self._note_expected()
             self._kill_all()
 
+    def leave(self, deadline: Deadline) -> None:
+        """The end of the run: nothing of the driver is left when this returns."""
+        self.terminate(deadline)
+        self.kill()
+
     def restart(self, deadline: Deadline | None = None) -> bool:
         """:meth:`terminate`, then :meth:`start` with the same directories and pod UID.
 
