@@ -22,6 +22,9 @@ from pytest_dra.wire.answers import PluginInfo
 GET_INFO_S = 1.0
 """The kubelet's deadline of GetInfo (contract 3.3)."""
 
+GET_INFO_SLOW_S = 0.5
+"""Half of that: a slower answer is a warning."""
+
 NOTIFY_S = 5.0
 """The kubelet's deadline of NotifyRegistrationStatus (contract 3.3)."""
 
@@ -210,6 +213,9 @@ def test_reg_014_getinfo_in_time(dra_bench: Bench) -> None:
             if not replies[-1].ok:
                 break
     registration.getinfo_must_be_in_time([*first, *replies], limit_s=GET_INFO_S)
+    dra_bench.warnings.add(
+        registration.slow_getinfo(replies, above_s=GET_INFO_SLOW_S, limit_s=GET_INFO_S)
+    )
 
 
 def _known_service(info: PluginInfo) -> str:

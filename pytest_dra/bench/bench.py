@@ -31,6 +31,7 @@ from pytest_dra.bench.residue import Tree
 from pytest_dra.bench.restarts import Restarts
 from pytest_dra.bench.setup import RANDOM_BYTES
 from pytest_dra.bench.setup import Setup
+from pytest_dra.bench.warnings import Warnings
 from pytest_dra.checks import cdi_specs
 from pytest_dra.checks.prepare import UNPREPARE
 from pytest_dra.launch import LaunchError
@@ -69,6 +70,7 @@ class Bench:
         self._held: dict[str, Claim] = {}
         self._dirty = ""
         self._lent = False
+        self.warnings = Warnings()
         self._registration: Registration | Violation | None = None
         self._offer = Offer(lambda: self.instance)
         self._mute = False

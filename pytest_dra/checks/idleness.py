@@ -74,6 +74,13 @@ def idleness(provoked: Iterable[float], writes: Sequence[Write], *, until: float
     return found
 
 
+def single_write(found: Idleness) -> str:
+    """A warning of the one write in all idle stretches; empty if there was none, or more."""
+    if len(found.writes) != 1:
+        return ""
+    return "ResourceSlices: one write in idle time; want none: nothing has changed"
+
+
 def writes_must_not_repeat(found: Idleness) -> None:
     """At most one write in all idle stretches: a single one may have had a reason."""
     if len(found.writes) > 1:

@@ -8,6 +8,9 @@ from pytest_dra.spec import Violation
 from pytest_dra.timeline import DraCall
 from pytest_dra.timeline import Entry
 
+SLOW_S = 10.0
+"""A call that takes longer is a warning, whatever the budget."""
+
 
 def calls_must_be_short(calls: Sequence[Entry[DraCall]], *, within_s: float, budget: str) -> None:
     """The longest of some calls has kept to its budget.
@@ -17,15 +20,32 @@ def calls_must_be_short(calls: Sequence[Entry[DraCall]], *, within_s: float, bud
         within_s: the budget.
         budget: its name below ``budgets`` in a profile.
     """
-    if not calls:
-        return
-    longest = max(calls, key=lambda entry: entry.event.duration_s)
-    call = longest.event
-    if call.duration_s > within_s:
-        names = ", ".join(f"{claim['namespace']}/{claim['name']}" for claim in call.claims)
+    longest = _longest(calls)
+    if longest is not None and longest.event.duration_s > within_s:
+        call = longest.event
         raise Violation(
-            f"{call.method} of {names}, the longest of {len(calls)} calls",
+            f"{call.method} of {_names(call)}, the longest of {len(calls)} calls",
             got=f"{call.code} after {call.duration_s:.1f} s",
             want=f"an answer within {within_s:g} s (budgets.{budget}); a kubelet waits 45 s",
             proof=(longest.serial,),
         )
+
+
+def slow(calls: Sequence[Entry[DraCall]], *, above_s: float) -> str:
+    """A warning of the longest call where it took more than ``above_s``; empty if none did."""
+    longest = _longest(calls)
+    if longest is None or longest.event.duration_s <= above_s:
+        return ""
+    call = longest.event
+    return (
+        f"{call.method} of {_names(call)}, the longest of {len(calls)} calls, took "
+        f"{call.duration_s:.0f} s; want less than {above_s:g} s: the pod waits meanwhile"
+    )
+
+
+def _longest(calls: Sequence[Entry[DraCall]]) -> Entry[DraCall] | None:
+    return max(calls, key=lambda entry: entry.event.duration_s, default=None)
+
+
+def _names(call: DraCall) -> str:
+    return ", ".join(f"{claim['namespace']}/{claim['name']}" for claim in call.claims)

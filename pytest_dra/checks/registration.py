@@ -145,6 +145,17 @@ def getinfo_must_be_in_time(replies: Sequence[GetInfoReply], *, limit_s: float) 
             )
 
 
+def slow_getinfo(replies: Sequence[GetInfoReply], *, above_s: float, limit_s: float) -> str:
+    """A warning of the slowest answer where it took more than ``above_s``; empty if none did."""
+    slowest = max((reply.duration_s for reply in replies), default=0.0)
+    if slowest <= above_s:
+        return ""
+    return (
+        f"GetInfo, the slowest of {len(replies)} calls, took {slowest:.1f} s; "
+        f"want less than {above_s:g} s: a kubelet gives up after {limit_s:g} s"
+    )
+
+
 def notify_must_be_acknowledged(reply: Reply, *, limit_s: float) -> None:
     """NotifyRegistrationStatus(true) is answered OK in time."""
     if not reply.ok:

@@ -30,6 +30,9 @@ SHOWN_WHOLE = 10
 REASONS_SHOWN = 20
 """Different reasons of cases that were not judged."""
 
+WARNINGS_SHOWN = 20
+"""Warnings in the terminal; the report has all of them."""
+
 COLUMNS = {
     State.PASSED: "passed",
     State.FAILED: "failed",
@@ -63,7 +66,7 @@ def summary_lines(
         Printable lines without line ends or markup.
     """
     lines = [*_failures(run), *_table(summary.counts), ""]
-    lines += [*_verdicts(run, summary), *_lacking(run), *_provisional(run)]
+    lines += [*_verdicts(run, summary), *_warnings(run), *_lacking(run), *_provisional(run)]
     lines += remarks
     if report is not None:
         lines.append(f"report: {report}")
@@ -123,6 +126,14 @@ def _told(run: RunResult, judged: Judgement) -> bool:
     reached = DEPTHS.index(judged.depth) <= DEPTHS.index(run.depth)
     ran = any(each not in LACKING | {State.NOT_APPLICABLE} for each in judged.states.values())
     return reached and (ran or judged.verdict is not Verdict.INCONCLUSIVE)
+
+
+def _warnings(run: RunResult) -> Iterator[str]:
+    """What cases remark without being failed for it, by case id."""
+    found = [f"warning, {each.name}: {note}" for each in run.results for note in each.notes]
+    yield from found[:WARNINGS_SHOWN]
+    if len(found) > WARNINGS_SHOWN:
+        yield f"{len(found) - WARNINGS_SHOWN} more warnings stand in the report"
 
 
 def _lacking(run: RunResult) -> Iterator[str]:

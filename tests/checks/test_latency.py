@@ -44,3 +44,16 @@ def test_the_longest_call_is_told_with_its_claims_and_the_budget() -> None:
         "an answer within 40 s (budgets.prepare); a kubelet waits 45 s",
         (2,),
     )
+
+
+def test_a_slow_call_within_the_budget_is_a_warning() -> None:
+    calls = [call(1, 0.1), call(2, 12.3), call(3, 11.0)]
+    assert latency.slow(calls, above_s=latency.SLOW_S) == (
+        "NodePrepareResources of ns/c2, the longest of 3 calls, took 12 s; "
+        "want less than 10 s: the pod waits meanwhile"
+    )
+
+
+def test_quick_calls_and_no_calls_are_no_warning() -> None:
+    assert latency.slow([call(1, 0.1), call(2, 10.0)], above_s=latency.SLOW_S) == ""
+    assert latency.slow([], above_s=latency.SLOW_S) == ""

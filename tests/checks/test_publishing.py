@@ -230,3 +230,11 @@ def test_endless_writes_never_settle() -> None:
 
 def test_time_that_is_too_short_to_settle_is_not_idle() -> None:
     assert idleness.idleness([0.0, 4.0], [], until=8.0) == idleness.NONE
+
+
+def test_one_write_in_idle_time_is_a_warning() -> None:
+    one, none = Idleness(20, (Write(1, 1),), 20), Idleness(20, (), 20)
+    assert idleness.single_write(one) == (
+        "ResourceSlices: one write in idle time; want none: nothing has changed"
+    )
+    assert idleness.single_write(none) == ""

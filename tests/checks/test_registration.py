@@ -276,3 +276,13 @@ def test_the_range_of_kubelets_decides_which_services_are_needed(
     oldest: str | None, newest: str | None, needed: tuple[str, ...]
 ) -> None:
     assert registration.needed_services(oldest, newest) == needed
+
+
+def test_a_slow_getinfo_in_time_is_a_warning() -> None:
+    replies = [getinfo("OK", after_s=each, serial=1) for each in (0.01, 0.72, 0.5)]
+    assert registration.slow_getinfo(replies, above_s=0.5, limit_s=1.0) == (
+        "GetInfo, the slowest of 3 calls, took 0.7 s; "
+        "want less than 0.5 s: a kubelet gives up after 1 s"
+    )
+    assert registration.slow_getinfo(replies[::2], above_s=0.5, limit_s=1.0) == ""
+    assert registration.slow_getinfo([], above_s=0.5, limit_s=1.0) == ""

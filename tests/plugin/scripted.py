@@ -22,6 +22,9 @@ from pytest_dra.spec import Violation
 VARIABLE = "DRA_TEST_SCRIPT"
 WHERE = "claim 'a'"
 
+WARNED = "warned"
+"""A case that passes and remarks something."""
+
 
 def _run(_: Session, what: Declared, serial: int) -> tuple[CaseResult, BaseException | None]:
     del serial
@@ -36,6 +39,8 @@ def _run(_: Session, what: Declared, serial: int) -> tuple[CaseResult, BaseExcep
     if state == State.ERRORED.value:
         error = RuntimeError("the suite broke")
         return CaseResult(case=case, state=State.ERRORED, error=repr(error)), error
+    if state == WARNED:
+        return CaseResult(case=case, state=State.PASSED, notes=(f"{case.id} is slow",)), None
     reason = "" if state == State.PASSED.value else "a reason"
     return CaseResult(case=case, state=State(state), reason=reason), None
 

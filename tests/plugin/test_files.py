@@ -54,6 +54,17 @@ def test_the_report_has_the_form_of_its_schema(runs: Runs) -> None:
     yaml_report.check(runs.report())
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_warning_reaches_terminal_report_and_junit(runs: Runs, workers: tuple[str, ...]) -> None:
+    runs.script(PREP_015="warned")
+    done = runs.apart("--dra-driver=fake", "--dra-case=PREP-015,REG-014", *workers)
+    done.stdout.fnmatch_lines(["warning, PREP-015: PREP-015 is slow"])
+    notes = {each["id"]: each.get("notes") for each in runs.report()["cases"] if "notes" in each}
+    assert notes == {"PREP-015": ["PREP-015 is slow"]}
+    junit = ET.parse(runs.folder / "dra-results" / "junit.xml")  # noqa: S314 (written by ourselves)
+    assert [each.text for each in junit.iter("system-out")] == ["PREP-015 is slow"]
+
+
 def without_times(report: dict[str, Any]) -> dict[str, Any]:
     stripped = {
         key: value for key, value in report.items() if key not in ("startedAt", "durationSeconds")

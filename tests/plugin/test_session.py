@@ -6,6 +6,7 @@ import pytest
 
 from pytest_dra import cases
 from pytest_dra.bench import Bench
+from pytest_dra.bench.warnings import Warnings
 from pytest_dra.cases import Declared
 from pytest_dra.cases import implemented
 from pytest_dra.clusters.embedded import EmbeddedCluster
@@ -117,6 +118,8 @@ def endings(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[st
         return Declared(found.case, body, found.settles)
 
     class NoBench:
+        warnings = Warnings()
+
         def case(self, *_: object, **__: object) -> NoBench:
             return self
 

@@ -83,6 +83,31 @@ def test_a_should_that_did_not_run_needs_no_way_out() -> None:
     assert not [each for each in found if each.startswith("  a MUST is among them")]
 
 
+def test_warnings_are_told_by_case_id_behind_the_verdict() -> None:
+    found = lines(
+        run_of(
+            results=(
+                result(SHOULD_ID, notes=("one", "two")),
+                result(MUST_ID, notes=("a slow call",)),
+            )
+        )
+    )
+    told = [number for number, each in enumerate(found) if each.startswith("warning, ")]
+    assert [found[number] for number in told] == [
+        f"warning, {MUST_ID}: a slow call",
+        f"warning, {SHOULD_ID}: one",
+        f"warning, {SHOULD_ID}: two",
+    ]
+    assert found[told[0] - 1].startswith("verdict: ")
+
+
+def test_of_many_warnings_some_are_told_and_the_rest_counted() -> None:
+    notes = tuple(f"note {number}" for number in range(15))
+    found = lines(run_of(results=(result(MUST_ID, notes=notes), result(SHOULD_ID, notes=notes))))
+    assert len([each for each in found if each.startswith("warning, ")]) == 20
+    assert "10 more warnings stand in the report" in found
+
+
 def test_provisional_results_are_listed() -> None:
     run = run_of(
         {MUST_ID: State.PASSED},
