@@ -191,12 +191,18 @@ class ApiServer:
 
     def get_claim(self, namespace: str, name: str, *, timeout_s: float) -> dict[str, Any]:
         """GET a ResourceClaim; ClaimError if it cannot be had."""
-        path = f"{RESOURCE_API}/namespaces/{_part(namespace)}/resourceclaims/{_part(name)}"
         try:
-            return self.request("GET", path, timeout_s=timeout_s)
+            return self.read_claim(namespace, name, timeout_s=timeout_s)
         except ApiError as error:
             kind = ClaimGoneError if error.status == NOT_FOUND else ClaimError
             raise kind(f"claim {namespace}/{name} cannot be read: {error}") from error
+
+    def read_claim(
+        self, namespace: str, name: str, *, timeout_s: float, api: str = RESOURCE_API
+    ) -> dict[str, Any]:
+        """GET a ResourceClaim under one version of the API; ApiError if it cannot be had."""
+        path = f"{api}/namespaces/{_part(namespace)}/resourceclaims/{_part(name)}"
+        return self.request("GET", path, timeout_s=timeout_s)
 
     def node_uid(self, name: str) -> str | None:
         """The UID of a Node, None if there is none or we may not look."""

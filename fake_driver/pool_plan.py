@@ -47,10 +47,12 @@ def plan(
     index_of: Callable[[dict[str, Any]], int | None],
     right: Callable[[dict[str, Any], dict[str, Any]], bool],
     last_generation: int,
+    kept: int = 1,
 ) -> PoolPlan:
     """Compare the wanted slice specs of a pool with its published slices.
 
     ``index_of`` finds which wanted slice a published one is, ``right`` tells whether it says so.
+    A change of at most ``kept`` slices keeps the generation.
     """
     newest = max((_generation(item) for item in published), default=0)
     matched: dict[int, dict[str, Any]] = {}
@@ -65,7 +67,7 @@ def plan(
     missing = tuple(index for index in range(len(specs)) if index not in matched)
     wrong = [(index, item) for index, item in matched.items() if not right(item, specs[index])]
     base = max(newest, last_generation)
-    if not missing and len(wrong) <= 1:
+    if not missing and len(wrong) <= kept:
         return PoolPlan(
             generation=newest, obsolete=tuple(obsolete), changed=tuple(wrong), missing=()
         )

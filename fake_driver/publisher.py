@@ -59,6 +59,9 @@ _log = logging.getLogger(__name__)
 class Publisher:
     """Publishes what :class:`Slices` wants, until the process ends."""
 
+    kept = 1
+    """A change of at most so many slices keeps the pool's generation."""
+
     def __init__(self, options: Options, api: ApiServer, slices: Slices) -> None:
         self.options = options
         self.api = api
@@ -243,6 +246,7 @@ class Publisher:
             index_of=_index_of,
             right=self.is_right,
             last_generation=self.generations.get(key, 0),
+            kept=self.kept,
         )
 
     def is_right(self, item: dict[str, Any], spec: dict[str, Any]) -> bool:
@@ -269,7 +273,7 @@ class Publisher:
         metadata = {"generateName": base, "ownerReferences": self.owners(spec)}
         self.written(
             spec,
-            self.api.request("POST", SLICES, body=_slice(metadata, self.body(spec, generation))),
+            self.api.request("POST", SLICES, body=slice_of(metadata, self.body(spec, generation))),
         )
 
     def update(self, item: dict[str, Any], spec: dict[str, Any], generation: int) -> None:
@@ -277,7 +281,7 @@ class Publisher:
         metadata = {k: v for k, v in item["metadata"].items() if k != "managedFields"}
         metadata["ownerReferences"] = self.owners(spec) or metadata.get("ownerReferences", [])
         path = f"{SLICES}/{metadata['name']}"
-        body = _slice(metadata, self.body(spec, generation))
+        body = slice_of(metadata, self.body(spec, generation))
         try:
             self.written(spec, self.api.request("PUT", path, body=body))
         except ApiError as error:
@@ -308,7 +312,8 @@ class Publisher:
         self.echoes.pop(meta["name"], None)
 
 
-def _slice(metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+def slice_of(metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+    """A ResourceSlice."""
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceSlice",

@@ -15,6 +15,8 @@ from pytest_dra.bench.setup import Setup
 from pytest_dra.checks.pools import are_tidy
 from pytest_dra.checks.pools import are_whole
 from pytest_dra.checks.pools import newest
+from pytest_dra.checks.pools import of_node
+from pytest_dra.checks.slices import count
 from pytest_dra.spec import Json
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import quiet
@@ -74,7 +76,7 @@ class Replugging:
             if hook is not None:
                 instance = self._family.large or self._family.neighbour
                 whole = self.first(instance)
-                count = len(devices_of(newest(whole)))
+                count = count_on(instance.node, whole)
                 remove, add = hook.remove, hook.add
                 self._plug(instance, remove, "hooks.hotplug.remove", lambda n: n < count)
                 self._plug(instance, add, "hooks.hotplug.add", lambda n: n >= count)
@@ -116,7 +118,7 @@ class Replugging:
     ) -> list[Json]:
         deadline = Deadline.after(within_s)
         instance.wait_for_slices(
-            lambda now: wanted(len(devices_of(newest(now)))) and are_whole(now), within_s=within_s
+            lambda now: wanted(count_on(instance.node, now)) and are_whole(now), within_s=within_s
         )
         began = instance.timeline.now()
 
@@ -131,6 +133,11 @@ class Replugging:
 def devices_of(slices: Sequence[Json]) -> list[Json]:
     """All devices of the slices."""
     return [device for item in slices for device in (item.get("spec") or {}).get("devices") or []]
+
+
+def count_on(node: str, slices: Sequence[Json]) -> int:
+    """Devices of the node, as readers see them; of all nodes where none of them is the node's."""
+    return count(of_node(newest(slices), node))
 
 
 def change_of(
