@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
+from pytest_dra.bench.cycle import run_in
 from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.cases import case
 from pytest_dra.checks import cdi_specs
@@ -134,9 +135,10 @@ def _two_at_once(bench: Bench, claim: Claim, *, hold_s: float) -> tuple[list[Nod
 @case("IDEM-006", Level.MUST)
 def test_idem_006_mixed_batch(dra_bench: Bench) -> None:
     """a batch may mix prepared and new claims"""
-    expected = dra_bench.plain_cycle().residue
+    devices, expected = dra_bench.devices(2), dra_bench.plain_cycle().residue
+    run_in(dra_bench, devices)
     before = dra_bench.instance.tree()
-    old, new = (dra_bench.claim([device]) for device in dra_bench.devices(2))
+    old, new = (dra_bench.claim([device]) for device in devices)
     first = dra_bench.prepare(old)
     prepare.must_succeed(first, old.uid, what="Prepare of A")
     both = dra_bench.prepare(old, new)

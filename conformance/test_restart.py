@@ -10,6 +10,7 @@ from pytest_dra.bench import Device
 from pytest_dra.bench import comeback
 from pytest_dra.bench import releases
 from pytest_dra.bench.cycle import residue_of_all
+from pytest_dra.bench.cycle import run_in
 from pytest_dra.bench.obstacles import unreachable_api
 from pytest_dra.bench.residue import Tree
 from pytest_dra.bench.statefiles import StateFiles
@@ -91,6 +92,7 @@ def test_rst_004_lost_state(dra_bench: Bench) -> None:
     """a lost state file is survived"""
     instance = dra_bench.instance
     devices = dra_bench.devices(2)
+    run_in(dra_bench, devices)
     before, files = instance.tree(), StateFiles(dra_bench)
     again, only = (_prepared(dra_bench, device) for device in devices)
     changed = files.now()
@@ -141,6 +143,7 @@ def test_rst_006_corrupt_state(dra_bench: Bench) -> None:
 def test_rst_007_deleted_meanwhile(dra_bench: Bench) -> None:
     """pods deleted while the driver was down are cleaned up"""
     devices = dra_bench.devices(2)
+    run_in(dra_bench, devices)
     before = dra_bench.instance.tree()
     claims = [_prepared(dra_bench, device) for device in devices]
     with dra_bench.timeline.disturbance("stopped driver"):
@@ -173,6 +176,7 @@ def test_rst_008_slices_stay(dra_bench: Bench) -> None:
 def test_rst_011_update(dra_bench: Bench) -> None:
     """an update keeps prepared claims"""
     devices = dra_bench.devices(2)
+    run_in(dra_bench, devices)
     before = dra_bench.instance.tree()
     with dra_bench.timeline.disturbance("previous release"):
         with releases.previous(dra_bench) as added:

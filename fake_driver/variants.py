@@ -21,6 +21,7 @@ from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import StartError
 from pytest_dra.fake_driver.variants_cdi import BaseId
 from pytest_dra.fake_driver.variants_cdi import DeviceIds
+from pytest_dra.fake_driver.variants_cdi import FirstNeed
 from pytest_dra.fake_driver.variants_cdi import LastingSpecs
 from pytest_dra.fake_driver.variants_cdi import NoIds
 from pytest_dra.fake_driver.variants_cdi import NoSpecs
@@ -49,6 +50,7 @@ _VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
     "V11": {"claims": OneConsumer},
     "V12": {"cdi": YamlSpecs, "service": BaseId},
     "V21": {"cdi": LastingSpecs, "service": DeviceIds},
+    "V21-FIRST": {"cdi": FirstNeed, "service": DeviceIds},
     **variants_publishing.VARIANTS,
     **variants_requests.VARIANTS,
     **variants_slices.VARIANTS,

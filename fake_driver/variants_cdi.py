@@ -188,6 +188,14 @@ class LastingSpecs(CdiStore):
         }
 
 
+class FirstNeed(LastingSpecs):
+    """V21: a CDI device for each physical one as well, made when it is first needed."""
+
+    def open(self) -> None:
+        CdiStore.open(self)
+        self.options.static_cdi_root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+
+
 class DeviceIds(OtherIds):
     """V21: the ids of the physical devices, the same for every claim."""
 

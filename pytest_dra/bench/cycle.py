@@ -16,6 +16,7 @@ from pytest_dra.bench.residue import normalised
 if TYPE_CHECKING:
     from pytest_dra.bench.bench import Bench
     from pytest_dra.bench.claims import Claim
+    from pytest_dra.bench.devices import Device
     from pytest_dra.bench.residue import Tree
 
 
@@ -51,6 +52,18 @@ class PlainCycle:
             residue=left,
             names_pool=all(each.pool_name for each in devices),
         )
+
+
+def run_in(bench: Bench, devices: Sequence[Device]) -> None:
+    """Prepare and release each device by itself: what that makes for good is no later claim's.
+
+    A driver may make a CDI device for a physical one when that is first needed, and leave it (V21).
+    """
+    for device in devices:
+        claim = bench.claim([device])
+        bench.prepare(claim)
+        bench.unprepare(claim)
+        bench.claims.delete(claim)
 
 
 def residue_of(claim: Claim, now: Tree, before: Tree) -> frozenset[str]:
