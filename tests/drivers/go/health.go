@@ -4,8 +4,6 @@ package main
 
 import (
 	"context"
-	"slices"
-	"strconv"
 	"time"
 
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
@@ -14,19 +12,14 @@ import (
 // healthEvery is well below the 30 s after which a kubelet calls the health of a device unknown.
 const healthEvery = 10 * time.Second
 
-// WatchHealthStatus tells the health of all devices again and again; one that is gone is unhealthy.
+// WatchHealthStatus tells the health of all published devices again and again.
 func (d *driver) WatchHealthStatus(ctx context.Context, reports chan<- kubeletplugin.DeviceHealthReport) error {
 	for {
-		present := d.present()
 		report := kubeletplugin.DeviceHealthReport{}
-		for n := range d.devices {
-			device := kubeletplugin.DeviceHealth{
-				PoolName: d.node, DeviceName: "dev-" + strconv.Itoa(n), Health: kubeletplugin.HealthStatusHealthy, LastUpdated: time.Now(),
-			}
-			if !slices.Contains(present, device.DeviceName) {
-				device.Health, device.Message = kubeletplugin.HealthStatusUnhealthy, "unplugged"
-			}
-			report.Devices = append(report.Devices, device)
+		for _, name := range d.present() {
+			report.Devices = append(report.Devices, kubeletplugin.DeviceHealth{
+				PoolName: d.node, DeviceName: name, Health: kubeletplugin.HealthStatusHealthy, LastUpdated: time.Now(),
+			})
 		}
 		select {
 		case <-ctx.Done():
