@@ -1,7 +1,7 @@
-"""The API server: plain objects over the HTTP pool of the ``kubernetes`` client.
+"""The API server: plain objects over an HTTP pool (see ``server``).
 
-The client library gives configuration, TLS and credentials. Its models are not used: they lose
-fields that they do not know. It is imported late, so that the sockets do not wait for it.
+The models of the ``kubernetes`` client are not used: they lose fields that they do not know. What
+asks is imported late, so that the sockets do not wait for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Final
 
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ClaimGoneError
-from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.server import Server
+from pytest_dra.fake_driver.server import find
 
 BODY_MAX: Final = 64 << 20
 """Bytes of an answer that are read: lists of slices are the largest."""
@@ -68,34 +69,14 @@ class ApiServer:
     def __init__(self, kubeconfig: Path | None) -> None:
         self.kubeconfig = kubeconfig
         self._lock = threading.Lock()
-        self._client: Any = None
+        self._server: Server | None = None
 
-    def connect(self) -> None:
+    def connect(self) -> Server:
         """Read the configuration; StartError if it is not usable. Does not contact the server."""
         with self._lock:
-            if self._client is not None:
-                return
-            try:
-                import kubernetes.client
-                import kubernetes.config
-            except ImportError as error:
-                raise StartError(
-                    f"the kubernetes client does not import ({error}); install pytest-dra again"
-                ) from error
-            loader: Any = kubernetes.config
-            configuration = kubernetes.client.Configuration()
-            try:
-                if self.kubeconfig is None:
-                    loader.load_incluster_config(client_configuration=configuration)
-                else:
-                    loader.load_kube_config(
-                        config_file=str(self.kubeconfig), client_configuration=configuration
-                    )
-            except Exception as error:
-                # The library raises whatever its YAML parser and its own checks raise.
-                where = self.kubeconfig or "the in-cluster configuration"
-                raise StartError(f"{where} is not usable: {error}; mend it") from error
-            self._client = kubernetes.client.ApiClient(configuration)
+            if self._server is None:
+                self._server = find(self.kubeconfig)
+            return self._server
 
     def _open(
         self,
@@ -107,20 +88,20 @@ class ApiServer:
         timeout_s: float = REQUEST_S,
     ) -> Any:
         """Send a request; the answer's body is still to be read."""
-        self.connect()
+        server = self.connect()
         import urllib3
 
-        url = self._client.configuration.host + path
+        url = server.url + path
         if query:
             url += "?" + urllib.parse.urlencode(query)
         wanted: dict[str, Any] = {
             "body": None if body is None else json.dumps(body).encode(),
-            "headers": self._headers(method, body),
+            "headers": _headers(server, method, body),
             "timeout": urllib3.Timeout(connect=min(CONNECT_S, timeout_s), read=timeout_s),
             "retries": False,
             "preload_content": False,
         }
-        send = self._client.rest_client.pool_manager.request
+        send = server.pool.request
         try:
             try:
                 answer = send(method, url, **wanted)
@@ -134,18 +115,6 @@ class ApiServer:
         if answer.status >= REFUSED:
             raise _refusal(f"{method} {path}", answer)
         return answer
-
-    def _headers(self, method: str, body: Any) -> dict[str, str]:
-        """Headers of a request, credentials included."""
-        headers = dict(self._client.default_headers)
-        headers["Accept"] = "application/json"
-        if body is not None:
-            kind = "merge-patch+json" if method == "PATCH" else "json"
-            headers["Content-Type"] = f"application/{kind}"
-        for setting in self._client.configuration.auth_settings().values():
-            if setting["in"] == "header" and setting["value"]:
-                headers[setting["key"]] = setting["value"]
-        return headers
 
     def request(
         self,
@@ -214,6 +183,16 @@ class ApiServer:
                 return None
             raise
         return str((node.get("metadata") or {}).get("uid") or "") or None
+
+
+def _headers(server: Server, method: str, body: Any) -> dict[str, str]:
+    """Headers of a request, credentials included."""
+    headers = server.headers()
+    headers["Accept"] = "application/json"
+    if body is not None:
+        kind = "merge-patch+json" if method == "PATCH" else "json"
+        headers["Content-Type"] = f"application/{kind}"
+    return headers
 
 
 def _part(name: str) -> str:
