@@ -17,7 +17,7 @@ from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Mark
 
 if TYPE_CHECKING:
-    from pytest_dra.session import Session
+    from pytest_dra.site import Site
 
 NOTABLE = frozenset({State.FAILED, State.ERRORED})
 
@@ -43,13 +43,13 @@ def forget(output: Path, ids: Iterable[str]) -> None:
             folder.rmdir()
 
 
-def keep(output: Path, result: CaseResult, session: Session, *, when: str) -> None:
+def keep(output: Path, result: CaseResult, site: Site, *, when: str) -> None:
     """Write ``cases/ID/timeline.jsonl`` and ``driver.log`` below the output directory.
 
     Args:
         output: the report's directory.
         result: of the case that has just been judged.
-        session: has timeline and driver output.
+        site: has timeline and driver output.
         when: ``never``, ``on-failure`` or ``always``.
 
     Raises:
@@ -59,15 +59,15 @@ def keep(output: Path, result: CaseResult, session: Session, *, when: str) -> No
         return
     folder = output / FOLDER / result.case.id
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [_line(entry) for entry in _part(session, result.case.id)]
+    lines = [_line(entry) for entry in _part(site, result.case.id)]
     (folder / TIMELINE).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    (folder / LOG).write_text(redacted(session.driver_log()), "utf-8")
+    (folder / LOG).write_text(redacted(site.driver_log()), "utf-8")
 
 
-def _part(session: Session, id: str) -> list[Entry[Any]]:
-    begins = session.timeline.entries(Mark, where=lambda mark: mark.text == f"case {id} begins")
+def _part(site: Site, id: str) -> list[Entry[Any]]:
+    begins = site.timeline.entries(Mark, where=lambda mark: mark.text == f"case {id} begins")
     since = begins[-1].serial if begins else 0
-    return session.timeline.all(since=since)[-ENTRY_LIMIT:]
+    return site.timeline.all(since=since)[-ENTRY_LIMIT:]
 
 
 def _line(entry: Entry[Any]) -> str:

@@ -19,12 +19,12 @@ from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.options import check_cel_engine
 from pytest_dra.options import check_command
+from pytest_dra.plan import Plan
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import PLACEHOLDERS
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
-from pytest_dra.session import Plan
 
 DRIVER_NAME = "driver_name"
 FAKE = "fake"

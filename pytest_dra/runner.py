@@ -9,7 +9,7 @@ import pytest
 
 from pytest_dra.cases import case_id_of
 from pytest_dra.running import Run
-from pytest_dra.session import Outcome
+from pytest_dra.site import Outcome
 
 OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""

@@ -35,11 +35,11 @@ from pytest_dra.report.verdict import summarise
 from pytest_dra.report.writing import write_reports
 from pytest_dra.selection import SelectionError
 from pytest_dra.selection import select
-from pytest_dra.session import Outcome
 from pytest_dra.session import Session
 from pytest_dra.showing import SKIPPING
 from pytest_dra.showing import show_judged
 from pytest_dra.showing import show_unjudged
+from pytest_dra.site import Outcome
 from pytest_dra.spec import Depth
 
 OK = 0
@@ -157,7 +157,8 @@ class Run:
             return
         show_judged(outcome, self.session, report, strict=self.settings.strict)
         try:
-            evidence.keep(self.output, outcome.result, self.session, when=self.settings["dra_logs"])
+            site = self.session.site_of(outcome)
+            evidence.keep(self.output, outcome.result, site, when=self.settings["dra_logs"])
         except OSError as error:
             report.sections.append(("--dra-logs", f"nothing is kept of this case: {error}"))
 

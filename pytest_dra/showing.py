@@ -14,9 +14,9 @@ from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.report.results import not_run
 from pytest_dra.report.telling import failure_text
-from pytest_dra.session import BenchError
-from pytest_dra.session import Outcome
 from pytest_dra.session import Session
+from pytest_dra.site import BenchError
+from pytest_dra.site import Outcome
 from pytest_dra.spec import Case
 
 LOG_LINES = 30
@@ -37,7 +37,7 @@ def show_judged(
     setattr(report, RESULT, result.to_dict())
     setattr(report, FACTS, _facts(session))
     if result.state in (State.FAILED, State.ERRORED):
-        log = "\n".join(session.driver_log().splitlines()[-LOG_LINES:])
+        log = "\n".join(session.site_of(outcome).driver_log().splitlines()[-LOG_LINES:])
         if log:
             report.sections.append(("driver output (end)", log))
     if isinstance(outcome.error, SPEAKS_FOR_ITSELF):

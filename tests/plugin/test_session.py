@@ -13,11 +13,12 @@ from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch import Keeper
 from pytest_dra.options import resolve
+from pytest_dra.plan import Plan
 from pytest_dra.planning import plan_of
 from pytest_dra.report.results import State
-from pytest_dra.session import BenchError
-from pytest_dra.session import Plan
 from pytest_dra.session import Session
+from pytest_dra.site import BenchError
+from pytest_dra.site import Site
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 
@@ -36,11 +37,7 @@ def test_nothing_is_started_before_it_is_needed(
 
     monkeypatch.setattr(Keeper, "start", start)
     with Session(plan) as session:
-        assert (session.plugin(), session.driver_name(), session.driver_log()) == (
-            None,
-            "fake.dra.example",
-            "",
-        )
+        assert (session.plugin(), session.driver_name()) == (None, "fake.dra.example")
 
 
 def test_closing_twice_is_fine_and_leaves_nothing(plan: Plan) -> None:
@@ -130,7 +127,7 @@ def endings(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[st
             return None
 
     monkeypatch.setattr("pytest_dra.session.declared", declared)
-    monkeypatch.setattr(Session, "bench", NoBench())
+    monkeypatch.setattr(Site, "bench", NoBench())
     return ran
 
 
@@ -170,10 +167,10 @@ def test_only_a_violation_is_the_drivers(
 def test_an_interruption_is_no_result(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session(plan) as session:
 
-        def interrupted(*_: object) -> None:
+        def interrupted(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(Session, "_run", interrupted)
+        monkeypatch.setattr(Site, "_run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             session.judge("REG-001")
         assert not session._outcomes

@@ -1,0 +1,99 @@
+"""Further sites, on which cases that take their time are judged while the others go on.
+
+Such a case is begun on the guess that its prerequisites will pass; where one does not, what the
+annex has found out is not asked for.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from collections.abc import Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as StillRunning
+
+from pytest_dra.site import BenchError
+from pytest_dra.site import Outcome
+from pytest_dra.site import Site
+
+CASE_LIMIT_S = 3600.0
+"""Longest wait for a case: far beyond the sum of all budgets, which bound it by themselves."""
+
+JOIN_S = 5.0
+"""Longest wait for a case that nobody asks for any more, once its driver has been ended."""
+
+Judge = Callable[[str, Site], Outcome]
+
+
+class Annexes:
+    """See the module.
+
+    Args:
+        count: how many sites; 0 for none, so that nothing is ever begun.
+        new: makes a site; nothing is started by that.
+        judge: judges a case, by its id, on a site.
+    """
+
+    def __init__(self, count: int, new: Callable[[], Site], judge: Judge) -> None:
+        self._count = count
+        self._new = new
+        self._judge = judge
+        self._waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._found: dict[str, Future[Outcome]] = {}
+        self._sites: list[Site] = []
+        self._threads: list[threading.Thread] = []
+        self._closing = threading.Event()
+
+    def begin(self, ids: Sequence[str]) -> None:
+        """Begin to judge these cases, in this order; returns at once."""
+        if self._count <= 0:
+            return
+        fresh = [id for id in ids if id not in self._found]
+        for id in fresh:
+            self._found[id] = Future()
+            self._waiting.put(id)
+        for _ in range(min(self._count - len(self._threads), len(fresh))):
+            site = self._new()
+            name = f"annex-{len(self._threads) + 1}"
+            thread = threading.Thread(target=self._work, args=(site,), name=name, daemon=True)
+            self._sites.append(site)
+            self._threads.append(thread)
+            thread.start()
+
+    def has_begun(self, id: str) -> bool:
+        """True if the case is judged here."""
+        return id in self._found
+
+    def outcome(self, id: str) -> Outcome:
+        """Wait for a case that was begun.
+
+        Raises:
+            BenchError: it does not end.
+        """
+        try:
+            return self._found[id].result(CASE_LIMIT_S)
+        except StillRunning as error:
+            raise BenchError(f"{id} has not ended after {CASE_LIMIT_S:g} s") from error
+
+    def close(self) -> None:
+        """End all sites, and what is judged on them."""
+        self._closing.set()
+        for site in self._sites:
+            site.close()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join(JOIN_S)
+        for site in self._sites:
+            site.close()
+
+    def _work(self, site: Site) -> None:
+        while True:
+            id = self._waiting.get(timeout=None)
+            if id is None or self._closing.is_set():
+                return
+            try:
+                self._found[id].set_result(self._judge(id, site))
+            except BaseException as error:
+                self._found[id].set_exception(error)

@@ -1,0 +1,23 @@
+"""What is judged, and how: everything that has to be decided before the start."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from pytest_dra.launch import Component
+from pytest_dra.profile import DriverProfile
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """See the module. ``benches``: so many cases at most are judged at the same time."""
+
+    components: tuple[Component, ...]
+    driver_name: str | None
+    profile: DriverProfile
+    kubernetes: str
+    cdi_library: str
+    cel_engine: str = "own"
+    jailed: bool = False
+    previous: tuple[Component, ...] = ()
+    benches: int = 1

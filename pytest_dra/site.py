@@ -1,0 +1,195 @@
+"""A place where cases are judged: a cluster, a timeline, and a bench round the driver's processes.
+
+Sites have nothing in common but the keeper of their processes, so that cases on two of them can
+run at the same time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import ExitStack
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_dra.bench import Bench
+from pytest_dra.bench import Setup
+from pytest_dra.cases import Declared
+from pytest_dra.clusters.embedded import EmbeddedCluster
+from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.kubelet import Plugin
+from pytest_dra.launch import Keeper
+from pytest_dra.plan import Plan
+from pytest_dra.report.excerpt import excerpt
+from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import State
+from pytest_dra.report.results import blocked_by
+from pytest_dra.report.results import failed
+from pytest_dra.report.results import not_run
+from pytest_dra.spec import Blocked
+from pytest_dra.spec import NotApplicable
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+from pytest_dra.timeline import Timeline
+
+
+class BenchError(Exception):
+    """The bench cannot be made, which was told at length before; never the driver's fault."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """A result, the exception behind it if there was one (for pytest's traceback), and its site.
+
+    ``site`` is None for a case that was decided without running.
+    """
+
+    result: CaseResult
+    error: BaseException | None = None
+    site: Site | None = None
+
+
+class Site:
+    """See the module. Nothing is started before the first case or fixture needs it.
+
+    Args:
+        plan: what is judged.
+        keeper: gives the keeper of all processes, started.
+    """
+
+    def __init__(self, plan: Plan, keeper: Callable[[], Keeper]) -> None:
+        self.timeline = Timeline()
+        self._plan = plan
+        self._keeper = keeper
+        self._cluster: Cluster | None = None
+        self._bench: Bench | None = None
+        self._broken = ""
+
+    @property
+    def bench(self) -> Bench:
+        """The bench; made at first use.
+
+        Raises:
+            BenchError: it could not be made before; the first time its own error is raised.
+        """
+        if self._bench is None:
+            with self._told_once():
+                self._bench = self._make_bench()
+        return self._bench
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster alone, without a driver. Raises as :attr:`bench` does."""
+        with self._told_once():
+            return self._start_cluster()
+
+    @property
+    def begun(self) -> Bench | None:
+        """The bench, if its driver has been started."""
+        return self._bench if self._bench is not None and self._bench.started else None
+
+    @contextmanager
+    def _told_once(self) -> Iterator[None]:
+        if self._broken:
+            raise BenchError(f"nothing can be judged any more, see the first case: {self._broken}")
+        try:
+            yield
+        except Exception as error:
+            self._broken = f"{type(error).__name__}: {error}"
+            raise
+
+    def _start_cluster(self) -> Cluster:
+        if self._cluster is None:
+            directory = Path(tempfile.mkdtemp(prefix="dra-kube-"))
+            self._keeper().own_directory(directory)
+            cluster = EmbeddedCluster(
+                directory, kubernetes=self._plan.kubernetes, timeline=self.timeline
+            )
+            cluster.start()
+            self._cluster = cluster
+        return self._cluster
+
+    def _make_bench(self) -> Bench:
+        plan = self._plan
+        return Bench(
+            Setup(
+                cluster=self._start_cluster(),
+                keeper=self._keeper(),
+                timeline=self.timeline,
+                profile=plan.profile,
+                components=plan.components,
+                driver_name=plan.driver_name,
+                jailed=plan.jailed,
+                previous=plan.previous,
+                cdi_library=plan.cdi_library,
+            )
+        )
+
+    def close(self) -> None:
+        """End everything but the keeper, in bounded time; calling it twice is fine."""
+        bench, self._bench = self._bench, None
+        cluster, self._cluster = self._cluster, None
+        with ExitStack() as stack:
+            if cluster is not None:
+                stack.callback(cluster.stop)
+            if bench is not None:
+                stack.callback(bench.close)
+
+    # what is known of the driver
+
+    def plugin(self) -> Plugin | None:
+        """The registered plugin as it is now, for the report."""
+        bench = self.begun
+        return next(iter(bench.instance.kubelet.plugins()), None) if bench else None
+
+    def driver_name(self) -> str:
+        """The driver's name as far as it is known."""
+        bench = self.begun
+        return (bench.instance.driver_name if bench else self._plan.driver_name) or ""
+
+    def driver_log(self) -> str:
+        """The end of the driver's output; empty if it was never started."""
+        bench = self.begun
+        return bench.instance.driver.log_tail() if bench else ""
+
+    # what is judged
+
+    def judge(self, what: Declared, *, works: bool) -> Outcome:
+        """Run a case here; ``works`` as for :meth:`Bench.case`."""
+        began, serial = time.monotonic(), len(self.timeline)
+        result, error = self._run(what, serial, works=works)
+        notes = self._bench.warnings.all() if self._bench else ()
+        took = time.monotonic() - began
+        return Outcome(dataclasses.replace(result, duration_s=took, notes=notes), error, self)
+
+    def _run(
+        self, what: Declared, serial: int, *, works: bool
+    ) -> tuple[CaseResult, BaseException | None]:
+        case = what.case
+        try:
+            bench = self.bench
+            bench.warnings.clear()
+            with bench.case(case, works=works):
+                what.body(bench)
+        except Violation as violation:
+            lines = excerpt(self.timeline, violation.proof, since=serial)
+            return failed(case, violation, excerpt=lines), violation
+        except Blocked as blocked:
+            return not_run(case, blocked_by([blocked.by])), None
+        except NotApplicable as reason:
+            return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=str(reason)), None
+        except UnsupportedEnvironment as reason:
+            return CaseResult(
+                case=case,
+                state=State.UNSUPPORTED_ENVIRONMENT,
+                reason=str(reason),
+                remedy=reason.way_out,
+            ), None
+        except Exception as error:
+            text = "".join(traceback.format_exception(error))
+            return CaseResult(case=case, state=State.ERRORED, error=text), error
+        return CaseResult(case=case, state=State.PASSED), None
