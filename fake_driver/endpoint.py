@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class Listener:
-    """One gRPC server on one Unix socket."""
+    """One gRPC server on one Unix socket, which callers find at ``path``."""
 
     def __init__(self, path: Path, workers: int) -> None:
         self.path = path
@@ -53,14 +53,23 @@ class Listener:
             ],
         )
         server.add_generic_rpc_handlers(tuple(handlers))
+        bound = self.bound()
         try:
-            server.add_insecure_port(f"unix:{self.path}")
+            server.add_insecure_port(f"unix:{bound}")
         except RuntimeError as error:
             raise StartError(
-                f"cannot listen on {self.path}; look at its directory's rights ({error})"
+                f"cannot listen on {bound}; look at its directory's rights ({error})"
             ) from error
         server.start()
         self._server = server
+        self.show()
+
+    def bound(self) -> Path:
+        """Where the socket is made: at once where callers find it."""
+        return self.path
+
+    def show(self) -> None:
+        """Let callers find a socket that was made elsewhere."""
 
     @property
     def listening(self) -> bool:
@@ -72,8 +81,9 @@ class Listener:
         server, self._server = self._server, None
         if server is not None:
             server.stop(grace_s).wait(grace_s)
-            with contextlib.suppress(OSError):
-                self.path.unlink(missing_ok=True)
+            for path in {self.path, self.bound()}:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
 
 
 class Endpoint:

@@ -215,12 +215,12 @@ class ExitUnconfirmed(Endpoint):
 VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
     "V02": {"registration": HealthAdvertised, "service": HealthDeclined},
     "V06": {"service": CallRefused},
-    "V06-batch": {"service": BatchRefused},
-    "V07-v1": {"service": OnlyV1},
-    "V07-v1beta1": {"service": OnlyV1beta1},
+    "V06-BATCH": {"service": BatchRefused},
+    "V07-V1": {"service": OnlyV1},
+    "V07-V1BETA1": {"service": OnlyV1beta1},
     "V08": {"registration": FurtherServices},
-    "V08-health": {"registration": HealthAdvertised, "service": UnknownHealth},
+    "V08-HEALTH": {"registration": HealthAdvertised, "service": UnknownHealth},
     "V15": {"service": OneCallAtATime},
     "V19": {"registration": RefusalRefused},
-    "V19-exit": {"registration": Confirmed, "endpoint": ExitUnconfirmed},
+    "V19-EXIT": {"registration": Confirmed, "endpoint": ExitUnconfirmed},
 }

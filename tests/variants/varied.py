@@ -16,8 +16,8 @@ from tests.faults.faulty import RUN_LIMIT_S
 
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V04-NRI": {"injection": {"kind": "nri"}},
-    "V07-v1": {"driver": {"kubelets": {"min": "1.34"}}},
-    "V07-v1beta1": {"driver": {"kubelets": {"max": "1.33"}}},
+    "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
+    "V07-V1BETA1": {"driver": {"kubelets": {"max": "1.33"}}},
     "V10-NONE": {"launch": {"hardware": "none", "inventory": None}},
     "V14": {"features": {"NetworkAttached": {"supported": True}}},
     "V17": {"features": {"NetworkAttached": {"supported": True}}},
