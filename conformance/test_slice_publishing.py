@@ -177,10 +177,10 @@ def test_slice_021_one_writer(dra_bench: Bench) -> None:
 
     def seen() -> bool:
         long = neighbour.timeline.now() - began >= TOGETHER_S
-        return long or any(len(users) > 1 for users in _writers(dra_bench).values())
+        return long or any(len(users) > 1 for users in writing.writers_at_once(dra_bench).values())
 
     until(neighbour.timeline, seen, Deadline.after(TOGETHER_S))
-    pools.writers_must_be_one(_writers(dra_bench))
+    pools.writers_must_be_one(writing.writers_at_once(dra_bench))
 
 
 @case("SLICE-022", Level.MUST)
@@ -193,17 +193,6 @@ def test_slice_022_v1_alone(dra_bench: Bench) -> None:
     claim = dra_bench.claim(dra_bench.devices(1))
     reply = dra_bench.prepare(claim)
     prepare.must_succeed(reply, claim.uid, what="Prepare with resource.k8s.io/v1 alone")
-
-
-def _writers(bench: Bench) -> dict[str, set[str]]:
-    """Identities that have written a pool without a node, by pool."""
-    writers: dict[str, set[str]] = {}
-    for user in bench.places:
-        for body in writing.slices_sent_by(bench, user):
-            spec = body.get("spec") or {}
-            if spec.get("allNodes") or spec.get("nodeSelector"):
-                writers.setdefault(str((spec.get("pool") or {}).get("name")), set()).add(user)
-    return writers
 
 
 def _limit(bench: Bench, instance: Instance) -> float:

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from typing import Any
+from typing import Final
 
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.inventory import Pool
 from pytest_dra.fake_driver.options import Options
+
+SPECIAL_MAX: Final = 64
+"""Devices of a slice with a special one, from Kubernetes 1.35 on; before that it may be more."""
+
+_LISTS = frozenset({"ints", "bools", "strings", "versions"})
+
+
+def is_special(device: dict[str, Any]) -> bool:
+    """True for a device that lowers the limit of its slice: for what it costs to look at it."""
+    attributes = (device.get("attributes") or {}).values()
+    return bool(
+        device.get("taints")
+        or device.get("consumesCounters")
+        or any(not _LISTS.isdisjoint(value) for value in attributes)
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +56,18 @@ class Slices:
         )
 
     def chunks(self, pool: Pool) -> list[tuple[dict[str, Any], ...]]:
-        """The devices of a pool, slice by slice."""
-        size = pool.devices_per_slice
-        starts = range(0, max(1, len(pool.devices)), size)
-        return [pool.devices[start : start + size] for start in starts]
+        """The devices of a pool in their order, slice by slice, as few as that allows."""
+        made: list[tuple[dict[str, Any], ...]] = []
+        chunk: list[dict[str, Any]] = []
+        special = False
+        for device in pool.devices:
+            special = special or is_special(device)
+            limit = min(pool.devices_per_slice, SPECIAL_MAX) if special else pool.devices_per_slice
+            if len(chunk) >= limit:
+                made.append(tuple(chunk))
+                chunk, special = [], is_special(device)
+            chunk.append(device)
+        return [*made, tuple(chunk)]
 
     def spec(
         self, pool: Pool, devices: tuple[dict[str, Any], ...], *, count: int

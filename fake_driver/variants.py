@@ -23,6 +23,7 @@ from pytest_dra.fake_driver.errors import StartError
 from pytest_dra.fake_driver.variants_cdi import BaseId
 from pytest_dra.fake_driver.variants_cdi import DeviceIds
 from pytest_dra.fake_driver.variants_cdi import FirstNeed
+from pytest_dra.fake_driver.variants_cdi import HashedNames
 from pytest_dra.fake_driver.variants_cdi import LastingSpecs
 from pytest_dra.fake_driver.variants_cdi import NoIds
 from pytest_dra.fake_driver.variants_cdi import NoSpecs
@@ -50,6 +51,7 @@ _VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
     "V04-NRI": {"cdi": NoSpecs, "service": NoIds},
     "V11": {"claims": OneConsumer},
     "V12": {"cdi": YamlSpecs, "service": BaseId},
+    "V12-NAMES": {"cdi": HashedNames, "service": BaseId},
     "V21": {"cdi": LastingSpecs, "service": DeviceIds},
     "V21-FIRST": {"cdi": FirstNeed, "service": DeviceIds},
     **variants_publishing.VARIANTS,

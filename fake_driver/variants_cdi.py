@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -87,8 +88,8 @@ class NoIds(OtherIds):
         return ()
 
 
-class YamlSpecs(CdiStore):
-    """V12: YAML under names of another pattern, and a base spec that is always there."""
+class WithBase(CdiStore):
+    """V12: a base spec that is always there, with edits for every container of the driver."""
 
     def open(self) -> None:
         super().open()
@@ -98,9 +99,20 @@ class YamlSpecs(CdiStore):
             "containerEdits": {"env": ["FAKE_DRIVER=1"]},
             "devices": [{"name": BASE, "containerEdits": {"env": ["FAKE_BASE=1"]}}],
         }
-        root = self.options.static_cdi_root
-        root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-        files.write(root / f"{self.driver}.{BASE}.yaml", self.encode(base), mode=FILE_MODE)
+        path = self.base_path()
+        path.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        files.write(path, self.encode(base), mode=FILE_MODE)
+
+    def base_path(self) -> Path:
+        """Where the base spec is."""
+        raise NotImplementedError
+
+
+class YamlSpecs(WithBase):
+    """V12: YAML under names of another pattern; the base spec is with the static ones."""
+
+    def base_path(self) -> Path:
+        return self.options.static_cdi_root / f"{self.driver}.{BASE}.yaml"
 
     def unfinished(self) -> list[Path]:
         return sorted(self.root.glob(f".{self.driver}.*{files.TEMPORARY}"))
@@ -119,6 +131,27 @@ class YamlSpecs(CdiStore):
             return yaml.safe_load(data)
         except yaml.YAMLError as error:
             raise ValueError(str(error)) from error
+
+
+class HashedNames(WithBase):
+    """V12: names that do not tell the claim; the base spec is among those of the claims."""
+
+    def base_path(self) -> Path:
+        return self.root / f"{BASE}-of-{self.driver}.json"
+
+    def unfinished(self) -> list[Path]:
+        return sorted(self.root.glob(f".{self.prefix}*{files.TEMPORARY}"))
+
+    def files(self) -> list[Path]:
+        return sorted(self.root.glob(f"{self.prefix}*.json"))
+
+    def path(self, ref: ClaimRef) -> Path:
+        return self.root / f"{self.prefix}{hashlib.sha256(ref.uid.encode()).hexdigest()[:24]}.json"
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the specs begin with."""
+        return f"dra-{self.driver.replace('.', '-')}-"
 
 
 class BaseId(OtherIds):

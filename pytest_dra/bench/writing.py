@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pytest_dra.api.resources import EVENTS
 from pytest_dra.api.resources import NODES
 from pytest_dra.api.resources import RESOURCE_SLICES
@@ -12,24 +14,51 @@ from pytest_dra.bench.publishing import slices_of
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Entry
+from pytest_dra.timeline import ProcessEvent
+
+STARTED = "start"
 
 
 def slice_writes(bench: Bench, *users: str) -> list[Entry[ApiRequest]]:
     """Creates, updates and patches of slices by these identities, or by all instances."""
     wanted = set(users or bench.places)
-    return bench.timeline.entries(
-        ApiRequest,
-        where=lambda event: (
-            event.identity in wanted
-            and event.resource == RESOURCE_SLICES.plural
-            and event.verb in WRITES
-        ),
-    )
+    return bench.timeline.entries(ApiRequest, where=lambda event: _is_write_of(event, wanted))
 
 
 def slices_sent_by(bench: Bench, user: str) -> list[Json]:
     """The slices of these writes as they were sent."""
     return slices_of(slice_writes(bench, user))
+
+
+def writers_at_once(bench: Bench) -> dict[str, set[str]]:
+    """Identities that write a pool without a node beside each other, by pool.
+
+    Who takes over from a process that has ended is alone.
+    """
+    names = {user: node.removeprefix("node-") for user, node in bench.places.items()}
+    active: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
+    for entry in bench.timeline.all():
+        event = entry.event
+        if isinstance(event, ProcessEvent) and event.action != STARTED:
+            for users in active.values():
+                users -= {user for user in users if names[user] == event.instance}
+        elif isinstance(event, ApiRequest) and _is_write_of(event, bench.places):
+            for spec in (body.get("spec") or {} for body in slices_of([entry])):
+                if spec.get("allNodes") or spec.get("nodeSelector"):
+                    pool = str((spec.get("pool") or {}).get("name"))
+                    active.setdefault(pool, set()).add(event.identity)
+                    if len(active[pool]) > len(found.get(pool, ())):
+                        found[pool] = set(active[pool])
+    return found
+
+
+def _is_write_of(event: ApiRequest, users: Collection[str]) -> bool:
+    return (
+        event.identity in users
+        and event.resource == RESOURCE_SLICES.plural
+        and event.verb in WRITES
+    )
 
 
 def requests(bench: Bench, instance: Instance) -> list[Entry[ApiRequest]]:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 
 from pytest_dra.fake_driver.variants import all_variants
+from tests.variants.varied import SETTINGS
 from tests.variants.varied import judge
 from tests.variants.varied import not_green
 
@@ -21,7 +22,7 @@ PARALLEL = 2
 
 def main(arguments: list[str]) -> int:
     """Run all variants or those named; prints one line each and a closing line."""
-    chosen = arguments or all_variants()
+    chosen = arguments or [*all_variants(), *SETTINGS]
     wrong = 0
 
     def one(variant: str) -> tuple[str, dict[str, str], str, float]:
