@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pytest_dra import cdi
+from pytest_dra.api.names import driver_name_error
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.devices import Device
@@ -270,7 +271,7 @@ class Instance:
     def slices(self) -> list[Json]:
         """The driver's slices now, without those of the bench's other nodes."""
         name = self.driver_name
-        if name is None:
+        if name is None or driver_name_error(name):
             return []
         every = self._cluster.admin().list(RESOURCE_SLICES, field_selector=f"spec.driver={name}")
         others = self._nodes - {self.node}

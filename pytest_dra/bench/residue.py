@@ -26,10 +26,11 @@ class Tree:
 
     @classmethod
     def of(cls, roots: Mapping[str, Path]) -> Tree:
-        """Look at each root now; links are listed and never followed."""
+        """Look at each root now; links are listed and never followed, nor is a root that is one."""
         sizes: dict[str, int] = {}
         for label, root in roots.items():
-            _walk(root, label, sizes, DEPTH_LIMIT)
+            if not root.is_symlink():
+                _walk(root, label, sizes, DEPTH_LIMIT)
         return cls(sizes)
 
     @classmethod

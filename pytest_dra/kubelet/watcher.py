@@ -67,8 +67,11 @@ def dot_directories(registry_dir: Path) -> frozenset[Path]:
 
 
 def _entries(registry_dir: Path, enter_dots: Callable[[Path], bool]) -> Iterator[os.DirEntry[str]]:
-    """What lies below ``registry_dir`` and is no directory, within the bounds."""
-    left = MAX_ENTRIES
+    """What lies below ``registry_dir`` and is no directory, within the bounds.
+
+    Nothing where it is a link: what a driver has put in its place leads to sockets of others.
+    """
+    left = 0 if registry_dir.is_symlink() else MAX_ENTRIES
     pending = [(registry_dir, 0)]
     while pending and left > 0:
         directory, depth = pending.pop()

@@ -62,7 +62,6 @@ TAIL_PARTS = 4
 """A full log keeps 2 of so many parts as head, and 1 to 2 as tail."""
 
 Message = dict[str, Any]
-
 _libc = ctypes.CDLL(None)
 
 
@@ -71,7 +70,12 @@ class Log:
 
     def __init__(self, path: str, limit: int) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        self.fd = os.open(path, flags, 0o600)
+        # Opened first: a driver can put a link in the folder's place.
+        within = os.open(Path(path).parent, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            self.fd = os.open(Path(path).name, flags, 0o600, dir_fd=within)
+        finally:
+            os.close(within)
         self.part = max(1, limit // TAIL_PARTS)
         self.size = os.fstat(self.fd).st_size
         self.left_out = 0
