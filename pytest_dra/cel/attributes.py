@@ -96,9 +96,8 @@ class Qualifier:
     def qualify_if_present(self, scope: Scope, target: object) -> object:
         """The value of the step or :data:`ABSENT`."""
         found = look_up(target, self.key, optional=True)
-        present = found is not ABSENT and not isinstance(found, CelError)
-        if present or self.test:
-            observe(scope.state, self.id, found if present else False, 1)
+        if found is not ABSENT and not isinstance(found, CelError):
+            observe(scope.state, self.id, found, 1)
         return found
 
 

@@ -8,6 +8,8 @@ from typing import Final
 from typing import Protocol
 
 from pytest_dra.cel import types
+from pytest_dra.cel.sizes import AUTHORIZATION
+from pytest_dra.cel.sizes import CHECK_COST
 from pytest_dra.cel.sizes import LIST_COST
 from pytest_dra.cel.sizes import MAX
 from pytest_dra.cel.sizes import ONE
@@ -15,6 +17,7 @@ from pytest_dra.cel.sizes import REGEX_FACTOR
 from pytest_dra.cel.sizes import STRING_FACTOR
 from pytest_dra.cel.sizes import Range
 from pytest_dra.cel.sizes import fixed
+from pytest_dra.cel.sizes import selector_cost
 from pytest_dra.cel.tree import Const
 from pytest_dra.cel.tree import Node
 from pytest_dra.cel.types import CelType
@@ -170,6 +173,14 @@ def _validate(_target: Argument | None, args: Arguments) -> Estimate | None:
     return _chars(args[0]).scaled(_FORMAT_REGEX_MAX * REGEX_FACTOR), None
 
 
+def _check(_target: Argument | None, _args: Arguments) -> Estimate | None:
+    return fixed(CHECK_COST), None
+
+
+def _selector(_target: Argument | None, args: Arguments) -> Estimate | None:
+    return (selector_cost(args[0].size()), None) if len(args) == 1 else None
+
+
 def _equality(_target: Argument | None, args: Arguments) -> Estimate | None:
     left, right = args[0].kind, args[1].kind
     if left != right:
@@ -196,10 +207,11 @@ BY_FUNCTION: Final[dict[str, Estimator]] = {
             "isLinkLocalMulticast", "isLinkLocalUnicast", "format.named", "sign", "asInteger",
             "isInteger", "asApproximateFloat", "isGreaterThan", "isLessThan", "compareTo", "add",
             "sub", "major", "minor", "patch", "getScheme", "getHostname", "getHost", "getPort",
-            "getEscapedPath", "getQuery",
+            "getEscapedPath", "getQuery", *AUTHORIZATION,
         ),
         _unit,
     ),
+    "check": _check, "fieldSelector": _selector, "labelSelector": _selector,
     "includes": _includes, "url": _url, "replace": _replace, "split": _split, "join": _join,
     "find": _find, "findAll": _find, "ip.isCanonical": _canonical, "validate": _validate,
     "_==_": _equality,

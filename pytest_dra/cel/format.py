@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 from typing import Final
 
@@ -45,22 +46,21 @@ class Clause:
     argument: int
 
 
-def parse(template: str, arguments: int) -> list[str | Clause]:
-    """Literal parts and clauses of a template.
+def parse(template: str, arguments: int) -> Iterator[str | Clause]:
+    """Literal parts and clauses of a template, one by one.
 
     Raises:
         FormatFault: a bad verb, or fewer ``arguments`` than clauses.
     """
-    found: list[str | Clause] = []
     position = count = 0
     while position < len(template):
         percent = template.find("%", position)
         if percent < 0:
-            found.append(template[position:])
+            yield template[position:]
             break
-        found.append(template[position:percent])
+        yield template[position:percent]
         if template[percent + 1 : percent + 2] == "%":
-            found.append("%")
+            yield "%"
             position = percent + 2
             continue
         if count >= arguments:
@@ -68,9 +68,8 @@ def parse(template: str, arguments: int) -> list[str | Clause]:
         if percent + 1 >= len(template):
             raise FormatFault("unexpected end of the template", "other")
         verb, precision, position = _clause(template, percent + 1)
-        found.append(Clause(verb, precision, count))
+        yield Clause(verb, precision, count)
         count += 1
-    return found
 
 
 def _clause(template: str, position: int) -> tuple[str, int | None, int]:
@@ -94,10 +93,10 @@ def _clause(template: str, position: int) -> tuple[str, int | None, int]:
 def apply(template: str, arguments: list[object]) -> str | CelError:
     """The text of a template with its arguments."""
     try:
-        parts = parse(template, len(arguments))
+        # What is wrong with an argument comes before what is wrong behind its clause.
         return "".join(
             part if isinstance(part, str) else _formatted(part, arguments[part.argument])
-            for part in parts
+            for part in parse(template, len(arguments))
         )
     except FormatFault as error:
         return CelError(error.kind, str(error))

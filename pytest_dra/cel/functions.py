@@ -97,6 +97,12 @@ def _is_canonical(text: str) -> object:
     return address if isinstance(address, CelError) else str(address) == text
 
 
+def _quantity(text: str) -> object:
+    found = opaque.quantity_of(text)
+    # Another one for each call: as a map key it is equal to itself only.
+    return QuantityValue(found.amount) if isinstance(found, QuantityValue) else found
+
+
 def _as_integer(value: QuantityValue) -> object:
     number = value.amount.as_int64()
     return (
@@ -221,7 +227,7 @@ def _conversions() -> dict[str, Function]:
 
 
 _OPAQUE: Final[dict[str, Function]] = {
-    "string_to_quantity": opaque.quantity_of,
+    "string_to_quantity": _quantity,
     "is_quantity_string": lambda text: _good(opaque.quantity_of(text)),
     "quantity_sign": lambda q: _sign(q.nanos),
     "quantity_is_greater_than": lambda q, other: q.nanos > other.nanos,

@@ -143,6 +143,7 @@ def _json(value: object, depth: int) -> object:
         return next((item for item in items if isinstance(item, CelError)), items)
     if isinstance(value, CelMap):
         made = CelMap()
+        made.textual = True
         for key, item in value.items():
             part = _json(item, depth + 1)
             if isinstance(part, CelError):

@@ -7,14 +7,19 @@ import ipaddress
 import re
 from typing import Final
 
+from pytest_dra.api.quantity import NumberMissingError
 from pytest_dra.api.quantity import Quantity
 from pytest_dra.api.quantity import QuantityError
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import InternalFailure
+from pytest_dra.cel.values import INT_MAX
 from pytest_dra.cel.values import UINT_MAX
 
 _NUMBER_MAX: Final = 24
 """Digits of a number in a version that are looked at; 20 are the most that fit."""
+
+_BITS_MAX: Final = 19
+"""Digits of a prefix length that is a number of 64 bits."""
 
 
 class QuantityValue:
@@ -50,10 +55,11 @@ def quantity_of(text: str) -> QuantityValue | CelError:
             raise QuantityError("blanks around a quantity")
         return QuantityValue(Quantity.parse(text))
     except QuantityError as error:
-        return CelError("parse-quantity", str(error))
+        kind = "other" if isinstance(error, NumberMissingError) else "parse-quantity"
+        return CelError(kind, str(error))
 
 
-_STRICT: Final = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(?:-([^+]*))?(?:\+(.*))?", re.DOTALL)
+_PARTS: Final = re.compile(r"([^.]*)\.([^.]*)\.([^+-]*)(?:-([^+]*))?(?:\+(.*))?", re.DOTALL)
 _PLAIN: Final = re.compile(r"(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})")
 _WORD: Final = re.compile(r"[0-9A-Za-z-]+")
 _DIGITS: Final = re.compile(r"[0-9]+")
@@ -111,12 +117,13 @@ def _strict(text: str) -> SemVer | CelError:
         return SemVer((int(major), int(minor), int(patch)), (), ())
     bad = CelError("parse-semver", f"no semantic version: {text[:60]!r}")
     large = CelError("range", f"a number of version {text[:60]!r} is out of range")
-    match = _STRICT.fullmatch(text)
+    match = _PARTS.fullmatch(text)
     if match is None:
         return bad
     numbers = []
+    # From left to right: what stands first decides the class of the error.
     for part in match.group(1, 2, 3):
-        if len(part) > 1 and part[0] == "0":
+        if not _DIGITS.fullmatch(part) or (len(part) > 1 and part[0] == "0"):
             return bad
         if len(part) > _NUMBER_MAX or int(part) > UINT_MAX:
             return large
@@ -175,8 +182,12 @@ class IpValue:
         return str(self.address)
 
 
-def ip_of(text: str) -> IpValue | CelError:
-    """An address from text: no leading zeros, no zone, not IPv4 within IPv6."""
+def _is_mapped(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+
+
+def ip_of(text: str, *, mapped: bool = False) -> IpValue | CelError:
+    """An address from text: no leading zeros, no zone, IPv4 within IPv6 only if ``mapped``."""
     bad = CelError("conversion", f"no IP address: {text[:60]!r}")
     bare, percent, zone = text.partition("%")
     if not bare.isascii() or "/" in bare or (percent and (not zone or ":" not in bare)):
@@ -187,7 +198,7 @@ def ip_of(text: str) -> IpValue | CelError:
         return bad
     if percent:
         return CelError("parse-ip", f"an IP address with a zone: {text[:60]!r}")
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+    if _is_mapped(address) and not mapped:
         return CelError("parse-ip", f"an IPv4 address within IPv6: {text[:60]!r}")
     return IpValue(address)
 
@@ -245,12 +256,14 @@ def cidr_of(text: str) -> CidrValue | CelError:
     """A prefix from text."""
     bad = CelError("conversion", f"no CIDR prefix: {text[:60]!r}")
     base, slash, bits = text.rpartition("/")
-    address = ip_of(base)
+    address = ip_of(base, mapped=True)
     if not slash or isinstance(address, CelError) or not re.fullmatch("0|[1-9][0-9]*", bits):
         return bad
-    if len(bits) > 3 or int(bits) > address.size * 8:
+    if len(bits) > _BITS_MAX or int(bits) > INT_MAX:
+        return bad
+    if int(bits) > address.size * 8:
         return CelError("range", f"prefix length out of range: {text[:60]!r}")
-    return CidrValue(address.address, int(bits))
+    return bad if _is_mapped(address.address) else CidrValue(address.address, int(bits))
 
 
 def ip_part(value: IpValue, name: str) -> bool | int:

@@ -62,6 +62,7 @@ class _Parser(Reader):
         super().__init__(text)
         self.macros = member_macros
         self.escapes = escapes
+        # What there is of the expression at a position, should it break off.
         self.broken: dict[int, Node | None] = {}
 
     def start(self) -> Node:
@@ -72,10 +73,12 @@ class _Parser(Reader):
 
     def expr(self) -> Node:
         self.enter("expr")
+        start = self.position
         node = self.logic("||", "_||_")
         if self.token.kind == "?":
             offset = self.advance().offset
             made = self.next_id()
+            self.broken[start] = Call(made, offset, "_?_:_", None, [node])
             yes = self.logic("||", "_||_")
             self.take(":")
             no = self.expr()
@@ -87,10 +90,12 @@ class _Parser(Reader):
 
     def logic(self, operator: str, function: str) -> Node:
         """Terms joined by ``||`` or ``&&``, as a balanced tree."""
-        terms = [self.logic("&&", "_&&_") if operator == "||" else self.relation()]
         marks: list[tuple[int, int]] = []
+        start = self.position
+        terms = [self.logic("&&", "_&&_") if operator == "||" else self.relation()]
         while self.token.kind == operator:
             offset = self.advance().offset
+            self.broken[start] = Call(0, offset, function, None, terms)
             terms.append(self.logic("&&", "_&&_") if operator == "||" else self.relation())
             marks.append((self.next_id(), offset))
         return self.balanced(function, terms, marks) if marks else terms[0]
@@ -106,10 +111,12 @@ class _Parser(Reader):
 
     def relation(self) -> Node:
         self.enter("relation")
+        start = self.position
         node = self.calc(1)
         while self.token.kind in _RELATIONS:
             operator = self.advance()
             made = self.next_id()
+            self.broken[start] = Call(made, operator.offset, operator.kind, None, [node])
             self.enter("relation")
             right = self.calc(1)
             self.leave("relation")
@@ -122,10 +129,12 @@ class _Parser(Reader):
 
     def calc(self, least: int) -> Node:
         self.enter("calc")
+        start = self.position
         node = self.unary()
         while _FACTORS.get(self.token.kind, 0) >= least:
             operator = self.advance()
             made = self.next_id()
+            self.broken[start] = Call(made, operator.offset, operator.kind, None, [node])
             right = self.calc(_FACTORS[operator.kind] + 1)
             function = _OPERATORS[operator.kind]
             node = self.raised(
@@ -142,6 +151,7 @@ class _Parser(Reader):
         if sign.kind == "-" and following in ("int", "double"):
             return self.member()
         count = 0
+        self.broken[self.position] = Call(0, sign.offset, sign.kind, None, [])
         while self.token.kind == sign.kind:
             self.advance()
             count += 1
@@ -200,22 +210,25 @@ class _Parser(Reader):
 
     def call(self, made: int, offset: int, name: str, target: Node | None) -> Node:
         args: list[Node] = []
-        start = self.position
+        starts: list[int] = []
         try:
-            self.arguments(args)
+            self.arguments(args, starts)
         except Stop:
             # The reference reads on after an error and looks at the macros that it met.
-            begun = self.broken.get(start)
+            begun = self.broken.get(starts[-1]) if len(starts) > len(args) else None
             if args or begun is not None:
-                self.expanded(made, offset, name, target, args or [begun] if begun else args)
+                self.expanded(made, offset, name, target, [*args, begun] if begun else args)
             raise
         return self.expanded(made, offset, name, target, args)
 
-    def arguments(self, args: list[Node]) -> None:
+    def arguments(self, args: list[Node], starts: list[int]) -> None:
+        """Arguments and, for each that was begun, its position."""
         if self.token.kind != ")":
+            starts.append(self.position)
             args.append(self.expr())
             while self.token.kind == ",":
                 self.advance()
+                starts.append(self.position)
                 args.append(self.expr())
         self.take(")")
 
@@ -284,7 +297,7 @@ class _Parser(Reader):
         if name.text in RESERVED:
             if self.token.kind == "(":
                 self.advance()
-                self.arguments([])
+                self.arguments([], [])
             return self.report("reserved", f"{name.text!r} is a reserved word", start.offset)
         if self.token.kind == "(":
             opened = self.advance()

@@ -13,9 +13,13 @@ from pytest_dra.cel.opaque import CidrValue
 from pytest_dra.cel.opaque import IpValue
 from pytest_dra.cel.opaque import QuantityValue
 from pytest_dra.cel.opaque import SemVer
+from pytest_dra.cel.sizes import AUTHORIZATION
+from pytest_dra.cel.sizes import CHECK_COST
 from pytest_dra.cel.sizes import LIST_COST
 from pytest_dra.cel.sizes import REGEX_FACTOR
 from pytest_dra.cel.sizes import STRING_FACTOR
+from pytest_dra.cel.sizes import fixed
+from pytest_dra.cel.sizes import selector_cost
 from pytest_dra.cel.urls import UrlValue
 from pytest_dra.cel.values import CelMap
 from pytest_dra.cel.values import Optional
@@ -96,6 +100,14 @@ def _contains_cidr(args: list[object], *, parses: bool) -> int:
     return _contains_ip(args, parses=parses) + _chars(size(args[0])) + 1
 
 
+def _check(_args: list[object], _result: Any) -> int:
+    return CHECK_COST
+
+
+def _selector(args: list[object], _result: Any) -> int:
+    return selector_cost(fixed(size(args[1]))).high
+
+
 def _validate(args: list[object], _result: Any) -> int:
     if not isinstance(args[0], FormatValue):
         return 1
@@ -119,10 +131,11 @@ _BY_FUNCTION: Final[dict[str, Cost]] = {
             "isLinkLocalMulticast", "isLinkLocalUnicast", "format.named", "sign", "asInteger",
             "isInteger", "asApproximateFloat", "isGreaterThan", "isLessThan", "compareTo", "add",
             "sub", "major", "minor", "patch", "getScheme", "getHostname", "getHost", "getPort",
-            "getEscapedPath", "getQuery",
+            "getEscapedPath", "getQuery", *AUTHORIZATION,
         ),
         _unit,
     ),
+    "check": _check, "fieldSelector": _selector, "labelSelector": _selector,
     "join": _joined, "validate": _validate,
 }  # fmt: skip
 

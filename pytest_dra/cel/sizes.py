@@ -15,6 +15,18 @@ STRING_FACTOR: Final = 0.1
 REGEX_FACTOR: Final = 0.25
 """Cost of one character of a pattern."""
 
+SELECTOR_COST: Final = 10
+"""Cost of parsing a field or label selector, apart from its length."""
+
+CHECK_COST: Final = 350_000
+"""Cost of a check of authorization."""
+
+AUTHORIZATION: Final = (
+    "serviceAccount", "path", "group", "resource", "subresource", "namespace", "name", "allowed",
+    "reason", "error", "errored",
+)  # fmt: skip
+"""Functions of authorization with the cost of one step."""
+
 LIST_COST: Final = 10
 MAP_COST: Final = 30
 MESSAGE_COST: Final = 40
@@ -54,6 +66,12 @@ class Range(NamedTuple):
     def union(self, other: Range) -> Range:
         """The range that holds both."""
         return Range(min(self.low, other.low), max(self.high, other.high))
+
+
+def selector_cost(length: Range) -> Range:
+    """Cost of a field or label selector of a length: one requirement for two characters."""
+    requirements = length.scaled(0.5).scaled(50)
+    return fixed(SELECTOR_COST).plus(length.scaled(STRING_FACTOR)).plus(requirements)
 
 
 NOTHING: Final = Range(0, 0)

@@ -130,7 +130,7 @@ def matches(text: object, pattern: object) -> object:
     try:
         return regex.matches(text, regex.pattern(pattern))
     except regex.RegexError as error:
-        return CelError("regex", str(error))
+        return CelError(error.kind, str(error))
 
 
 def find(text: str, pattern: str) -> object:
@@ -138,7 +138,7 @@ def find(text: str, pattern: str) -> object:
     try:
         return regex.find(text, regex.pattern(pattern))
     except regex.RegexError as error:
-        return CelError("regex", str(error))
+        return CelError(error.kind, str(error))
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> object:
@@ -146,4 +146,4 @@ def find_all(text: str, pattern: str, limit: int = -1) -> object:
     try:
         return regex.find_all(text, regex.pattern(pattern), limit)
     except regex.RegexError as error:
-        return CelError("regex", str(error))
+        return CelError(error.kind, str(error))

@@ -219,7 +219,10 @@ def _offset(value: Timestamp, zone: str) -> int | CelError:
 
 
 def _named_offset(seconds: int, zone: str) -> int | CelError:
-    loaded = _zone(zone)
+    name = _as_path(zone)
+    if not name:
+        return CelError("other", f"time zone {zone[:40]!r}: a directory, or not one")
+    loaded = _zone(name)
     if loaded is None:
         return CelError("time-zone", f"unknown time zone {zone[:40]}")
     # At both ends of the calendar the local date may be one that Python does not know.
@@ -227,6 +230,30 @@ def _named_offset(seconds: int, zone: str) -> int | CelError:
     moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
     local = (moment + datetime.timedelta(seconds=seconds)).astimezone(loaded)
     return int((local.utcoffset() or datetime.timedelta()).total_seconds())
+
+
+def _as_path(zone: str) -> str:
+    """The name as the path of a file, as the reference looks for it; "" for a directory."""
+    parts = [part for part in zone.split("/") if part not in ("", ".")]
+    name = "/".join(parts)
+    if zone.endswith(("/", "/.")) and name in _names():
+        return ""
+    if any("/".join(parts[:count]) in _names() for count in range(1, len(parts))):
+        return ""
+    return "" if not name or name in _directories() else name
+
+
+@functools.lru_cache(maxsize=1)
+def _names() -> frozenset[str]:
+    import zoneinfo
+
+    return frozenset(zoneinfo.available_timezones())
+
+
+@functools.lru_cache(maxsize=1)
+def _directories() -> frozenset[str]:
+    names = [name.split("/") for name in _names()]
+    return frozenset("/".join(name[:count]) for name in names for count in range(1, len(name)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -237,7 +264,7 @@ def _zone(name: str) -> datetime.tzinfo | None:
         return None
     try:
         # Names are case-sensitive even where the file system is not.
-        return zoneinfo.ZoneInfo(name) if name in zoneinfo.available_timezones() else None
+        return zoneinfo.ZoneInfo(name) if name in _names() else None
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         return None
 

@@ -28,6 +28,8 @@ _CLAUSE_KINDS = {
     ),
 }  # fmt: skip
 
+_MOMENTS = ("timestamp", "duration")
+
 
 def validate(checked: Checked) -> list[Problem]:
     """Problems of literals that the type check does not see."""
@@ -46,10 +48,12 @@ def _literal(node: Call, arg: Const) -> list[Problem]:
     """A duration, a timestamp or a pattern that is none."""
     name, value = node.function, arg.value
     if not isinstance(value, str):
-        if value.__class__ is not int or name not in ("timestamp", "duration"):
+        if (value is not None and value.__class__ is not int) or name not in _MOMENTS:
             return []
-        # A number of seconds may be out of range; an int was never a duration.
-        fault = name == "duration" or isinstance(times.from_seconds(value), CelError)
+        # A number of seconds may be out of range; an int was never a duration, nor null anything.
+        fault = (
+            name == "duration" or value is None or isinstance(times.from_seconds(value), CelError)
+        )
     elif name == "duration":
         fault = isinstance(times.duration_of(value), CelError)
     elif name == "timestamp":
@@ -76,38 +80,20 @@ def _template(node: Call, checked: Checked) -> list[Problem]:
     arguments = node.args[0]
     if not isinstance(arguments, ListNode):
         return []
-    offset = node.offset
+    count = 0
     try:
-        parts = formats.parse(target.value, len(arguments.elements))
-    except formats.FormatFault as error:
-        before = _first_bad(target.value, arguments, checked)
-        if before is not None:
-            return [before]
-        return [Problem(kind="literal-format", message=str(error), offset=offset)]
-    clauses = [part for part in parts if not isinstance(part, str)]
-    for clause in clauses:
-        problem = _argument(clause, arguments.elements[clause.argument], checked)
-        if problem is not None:
-            return [problem]
-    if len(arguments.elements) > len(clauses):
-        text = f"{len(arguments.elements)} arguments for {len(clauses)} clauses"
-        return [Problem(kind="literal-format", message=text, offset=offset)]
-    return []
-
-
-def _first_bad(template: str, arguments: ListNode, checked: Checked) -> Problem | None:
-    """A bad argument of a clause before the one at which the template breaks off."""
-    for end in range(1, len(template)):
-        try:
-            parts = formats.parse(template[:end], len(arguments.elements))
-        except formats.FormatFault:
-            continue
-        for part in parts:
+        for part in formats.parse(target.value, len(arguments.elements)):
             if not isinstance(part, str):
+                count += 1
                 problem = _argument(part, arguments.elements[part.argument], checked)
                 if problem is not None:
-                    return problem
-    return None
+                    return [problem]
+    except formats.FormatFault as error:
+        return [Problem(kind="literal-format", message=str(error), offset=node.offset)]
+    if len(arguments.elements) > count:
+        text = f"{len(arguments.elements)} arguments for {count} clauses"
+        return [Problem(kind="literal-format", message=text, offset=node.offset)]
+    return []
 
 
 def _argument(clause: formats.Clause, node: Node, checked: Checked) -> Problem | None:

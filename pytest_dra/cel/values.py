@@ -114,8 +114,11 @@ def key_of(value: Any) -> object:
     kind = value.__class__
     if kind is str:
         return value
-    if kind in (int, Uint, float, bool):
+    if kind in (int, Uint, bool):
         return (kind, value)
+    if kind is float:
+        # NaN is equal to nothing, itself included.
+        return (kind, value) if value == value else (kind, object())
     if value is None:
         return (kind,)
     if kind is Duration:
@@ -136,14 +139,16 @@ class CelMap:
     """A map. Iterates in the order of insertion; the reference's order is random.
 
     ``entries`` maps :func:`key_of` a key to the pair of key and value. With ``default`` (an empty
-    map) every look-up finds something, while size, iteration and ``==`` do not see it.
+    map) every look-up finds something, while size, iteration and ``==`` do not see it. One
+    ``of_strings`` is asked for any key; others refuse what can be no key.
     """
 
-    __slots__ = ("default", "entries")
+    __slots__ = ("default", "entries", "textual")
 
     def __init__(self, default: CelMap | None = None) -> None:
         self.entries: dict[object, tuple[object, object]] = {}
         self.default = default
+        self.textual = False
 
     @classmethod
     def of_strings(
@@ -151,6 +156,7 @@ class CelMap:
     ) -> CelMap:
         """A map with string keys."""
         made = cls(default)
+        made.textual = True
         made.entries = {key: (key, value) for key, value in items}
         return made
 
@@ -166,7 +172,7 @@ class CelMap:
         return found
 
     def _find_other(self, key: Any) -> tuple[object, object] | None:
-        if not self.entries:
+        if not self.entries or self.textual:
             return None
         for candidate in _same_number(key):
             found = self.entries.get(key_of(candidate))

@@ -35,7 +35,11 @@ def rendered(value: object) -> Any:
     if isinstance(value, list):
         return {"list": [rendered(item) for item in value]}
     if isinstance(value, CelMap):
-        pairs = [[rendered(key), rendered(item)] for key, item in value.items()]
+        # The oracle looks keys up again, and finds none under NaN.
+        pairs = [
+            [rendered(key), {"error": None} if is_nan(key) else rendered(item)]
+            for key, item in value.items()
+        ]
         return {"map": sorted(pairs, key=lambda pair: _order(pair[0]))}
     return _other(value)
 
