@@ -129,3 +129,23 @@ def _character(match: re.Match[str]) -> str:
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         raise LiteralError("literal-string")
     return chr(code)
+
+
+def value(kind: str, text: str, *, negative: bool) -> object:
+    """The value of a token of a kind, with a minus in front if ``negative``.
+
+    Raises:
+        LiteralError: it has none.
+    """
+    if kind == "string":
+        return string_value(text)
+    if kind == "int":
+        return int_value(text, negative=negative)
+    if kind == "double":
+        number = double_value(text)
+        return -number if negative else number
+    if kind == "uint":
+        return uint_value(text)
+    if kind == "bytes":
+        return bytes_value(text)
+    return {"true": True, "false": False, "null": None}[kind]

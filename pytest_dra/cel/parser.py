@@ -279,7 +279,9 @@ class _Parser(Reader):
         if negative:
             offset = self.tokens[self.position - 2].offset
         try:
-            return Const(self.next_id(), offset, _value(token, negative=negative))
+            return Const(
+                self.next_id(), offset, literals.value(token.kind, token.text, negative=negative)
+            )
         except literals.LiteralError as error:
             return self.report(str(error), f"{token.text[:40]} has no value", offset)
 
@@ -387,19 +389,3 @@ class _Parser(Reader):
 
 def _bare(token: Token) -> str:
     return token.text[1:-1] if token.kind == "escaped" else token.text
-
-
-def _value(token: Token, *, negative: bool) -> object:
-    kind = token.kind
-    if kind == "string":
-        return literals.string_value(token.text)
-    if kind == "int":
-        return literals.int_value(token.text, negative=negative)
-    if kind == "double":
-        value = literals.double_value(token.text)
-        return -value if negative else value
-    if kind == "uint":
-        return literals.uint_value(token.text)
-    if kind == "bytes":
-        return literals.bytes_value(token.text)
-    return {"true": True, "false": False, "null": None}[kind]
