@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import changes
+from pytest_dra.bench import comeback
 from pytest_dra.bench import history
 from pytest_dra.bench import writing
 from pytest_dra.bench.changes import Change
@@ -93,6 +94,7 @@ def test_slice_018_no_device(dra_bench: Bench) -> None:
     empty = dra_bench.family.empty
     if empty is None:
         raise Blocked("SLICE-001")
+    comeback.revive(empty)
     began = empty.began
     deadline = Deadline.after(EMPTY_S)
     if not empty.over:

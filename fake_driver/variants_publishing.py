@@ -55,10 +55,21 @@ class OneWrite(Publisher):
 
 
 class Exits(Publisher):
-    """V22: an API error ends the process, which is right again after its restart."""
+    """V22: an API error ends the process, which is right again after its restart.
+
+    A server that was reached before and is not now is waited for, as client-go does it.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.reached = False
+
+    def follow(self, version: str) -> None:
+        self.reached = True
+        super().follow(version)
 
     def after(self, error: ApiError, pause_s: float) -> float:
-        if error.status == GONE:
+        if error.status == GONE or (error.status == 0 and self.reached):
             return super().after(error, pause_s)
         raise StartError(f"{error}; start the driver again")
 

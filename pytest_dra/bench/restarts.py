@@ -101,6 +101,7 @@ class Restarts:
             raise Blocked("SLICE-001")
         device = bench.devices(1)[0]
         claim = bench.claim([device])
+        instance.plugin()
         held = not bench.prepare(claim).error_for(claim.uid)
         before = tuple(instance.slices())
         after = []

@@ -33,6 +33,8 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V10-NONE": {"launch": {"hardware": "none", "inventory": None}},
     "V10-SEVERAL": {"launch": _previous("V10-SEVERAL")},
     "V13": {"launch": {"state": ["claims/*.json", "tombstones.json"]}},
+    "V12": {"launch": _previous("V12")},
+    "V12-NAMES": {"launch": _previous("V12-NAMES")},
     "V14": {"features": NETWORK, "launch": _previous("V14")},
     "V17": {"features": NETWORK, "launch": _previous("V17")},
     "V18": {"injection": {"kind": "nri"}},
