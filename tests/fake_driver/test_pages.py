@@ -1,4 +1,4 @@
-"""A pool of more devices than one slice holds: several slices, changed in an order that is legal."""
+"""A pool of more devices than a slice holds: several slices, changed in a legal order."""
 
 from __future__ import annotations
 
