@@ -190,8 +190,7 @@ def test_cdi_010_longest_names(dra_bench: Bench) -> None:
 @case("CDI-012", Level.MUST)
 def test_cdi_012_requests_apart(dra_bench: Bench) -> None:
     """request_names separates the requests of a claim"""
-    first, second = dra_bench.devices(2)
-    claim = dra_bench.claim([first, second])
+    claim = dra_bench.claim(dra_bench.devices(2, in_one_claim=True))
     reply = dra_bench.prepare(claim)
     requests: dict[prepare.Pair, list[str]] = {}
     for each in claim.results:

@@ -1,4 +1,4 @@
-"""Legal variants of how claims are served: V05, V13, V16 and V18."""
+"""Legal variants of how claims are served: V05, V13, V16, V18 and V23."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.record import Prepared
 from pytest_dra.fake_driver.record import Record
+from pytest_dra.fake_driver.service import Answer
+from pytest_dra.fake_driver.service import DraService
 from pytest_dra.fake_driver.variants_cdi import NoIds
 from pytest_dra.fake_driver.variants_cdi import NoSpecs
 
@@ -115,9 +117,31 @@ class SetUpLater(Preparer):
         super().unprepare(ref, call)
 
 
+class AllOrNone(Preparer):
+    """V23: a claim holds every device of the node."""
+
+    def check(self, ref: ClaimRef, allocation: Allocation, call: Call) -> None:
+        super().check(ref, allocation, call)
+        missing = set(self.inventory.devices())
+        missing -= {(held.pool, held.device) for held in allocation.held}
+        if missing:
+            raise ClaimError(f"claim {ref}: it must hold all devices, {len(missing)} are missing")
+
+
+class OneClaim(DraService):
+    """V23: serves one claim of a pod, so that a call with several ones is refused."""
+
+    def prepare_one(self, ref: ClaimRef, call: Call) -> Answer:
+        if not call.alone:
+            return ClaimError(f"claim {ref}: its pod has {call.size} claims of this driver, want 1")
+        return super().prepare_one(ref, call)
+
+
 VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
     "V05": {"claims": NoRequestNames},
     "V13": {"ledger": Tombstones},
     "V16": {"preparer": OkForEverything},
     "V18": {"cdi": NoSpecs, "service": NoIds, "preparer": SetUpLater},
+    "V23-ALL": {"preparer": AllOrNone},
+    "V23-ONE": {"service": OneClaim},
 }

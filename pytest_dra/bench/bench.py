@@ -24,6 +24,7 @@ from pytest_dra.bench.devices import Device
 from pytest_dra.bench.family import Family
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.offer import Offer
+from pytest_dra.bench.offering import Offering
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.registration import Registration
 from pytest_dra.bench.replugging import Replugging
@@ -53,13 +54,13 @@ MADE_FOR_CASES = "pytest-dra.example.com"
 """Name of the DeviceClass that the suite's claims name."""
 
 
-class Bench:
+class Bench(Offering):
     """See the module; made once per process, driven by ``session``."""
 
     def __init__(self, setup: Setup) -> None:
+        super().__init__(Offer(lambda: self.instance), setup.profile)
         self.timeline = setup.timeline
         self.cluster = setup.cluster
-        self.profile = setup.profile
         self.driver_name_given = setup.driver_name
         self.setup = setup
         self._primary: Instance | None = None
@@ -72,7 +73,6 @@ class Bench:
         self._lent = False
         self.warnings = Warnings()
         self._registration: Registration | Violation | None = None
-        self._offer = Offer(lambda: self.instance)
         self._mute = False
         self._unstartable: LaunchError | None = None
         self._cycle: PlainCycle | None = None
@@ -150,37 +150,6 @@ class Bench:
         self._others.clear()
         self._primary = None
 
-    # what the driver offers
-
-    def published(self) -> list[Json]:
-        """The driver's slices once publishing has settled, as they were before any disturbance."""
-        return self._offer.published()
-
-    @property
-    def settled_serial(self) -> int:
-        """Where on the timeline :meth:`published` first saw that publishing had settled."""
-        return self._offer.settled_serial
-
-    def wait_published(self) -> list[Json]:
-        """Wait until something is published; a driver that never did is waited for only once."""
-        return self._offer.wait()
-
-    def devices(self, count: int, *, at_most: int | None = None) -> list[Device]:
-        """``count`` free devices or more (``at_most``), plain ones first, by name.
-
-        Raises:
-            UnsupportedEnvironment: the driver has fewer.
-        """
-        return self._offer.devices(count)[: at_most or count]
-
-    def one_of_each_kind(self) -> list[Device]:
-        """One free device per value of the profile's ``driver.kind_attribute``."""
-        return self._offer.one_of_each_kind(self.profile.driver.kind_attribute)
-
-    def every_device(self) -> list[Device]:
-        """All devices that can be given away whole."""
-        return self._offer.whole_devices()
-
     # claims
 
     def claim(
@@ -206,7 +175,9 @@ class Bench:
         name: str | None = None,
         namespace: str | None = None,
     ) -> Claim:
-        """A claim whose requests get exactly the devices named, allocated and reserved."""
+        """A claim whose requests get the devices named (see :meth:`completed`), allocated and
+        reserved."""
+        wanted = self.completed(wanted)
         claim = self.claims.create(wanted, name=name, namespace=namespace, config=config)
         results = results_of(wanted, driver=self.driver)
         return self.claims.allocate(claim, results, node=self.instance.node, config=config)
@@ -217,6 +188,7 @@ class Bench:
 
     def prepare(self, *claims: Claim, timeout_s: float | None = None) -> NodeReply:
         """One Prepare call; the claims count as held until an Unprepare of them succeeds."""
+        self.calls_must_take(len(claims))
         self._held.update({claim.uid: claim for claim in claims})
         return self.instance.prepare(claims, timeout_s=timeout_s)
 

@@ -92,7 +92,8 @@ class Exemption:
 class DriverBlock:
     """The driver itself. ``kubelets`` None: every kubelet of the suite.
 
-    ``reads_boot_id`` False: it never looks at the kernel's boot id.
+    ``reads_boot_id`` False: it never looks at the kernel's boot id. ``takes_all_devices``: a claim
+    holds every device of the node. ``one_claim_per_pod``: a pod has one claim of it at most.
     """
 
     name: str = ""
@@ -109,6 +110,8 @@ class DriverBlock:
     extended_resource: str = ""
     class_config_required: bool = False
     reads_boot_id: bool = True
+    takes_all_devices: bool = False
+    one_claim_per_pod: bool = False
     extra_rights: tuple[Exemption, ...] = ()
     privileges: tuple[Exemption, ...] = ()
 

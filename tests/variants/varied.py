@@ -38,6 +38,8 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V14": {"features": NETWORK, "launch": _previous("V14")},
     "V17": {"features": NETWORK, "launch": _previous("V17")},
     "V18": {"injection": {"kind": "nri"}},
+    "V23-ALL": {"driver": {"takes_all_devices": True}},
+    "V23-ONE": {"driver": {"one_claim_per_pod": True}},
     "V26": {"budgets": {"repair": 150}},
     "V26-60": {"budgets": {"repair": 150}},
     "V11": {"features": {"MultiPodClaim": {"supported": False}}},
