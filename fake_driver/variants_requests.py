@@ -69,14 +69,15 @@ class Throttled(ApiServer):
         body: Any = None,
         timeout_s: float = REQUEST_S,
     ) -> Any:
-        self._wait_for_turn()
+        threading.Event().wait(max(0.0, self.turn() - time.monotonic()))
         return super()._open(method, path, query=query, body=body, timeout_s=timeout_s)
 
-    def _wait_for_turn(self) -> None:
+    def turn(self) -> float:
+        """When the next request may be sent, on the monotonic clock."""
         with self._turns:
             mine = max(self._next, time.monotonic())
             self._next = mine + BETWEEN_S
-        threading.Event().wait(max(0.0, mine - time.monotonic()))
+            return mine
 
 
 VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {

@@ -20,6 +20,7 @@ import grpc
 
 from pytest_dra import wire
 from pytest_dra.fake_driver import faults
+from pytest_dra.fake_driver import variants
 from pytest_dra.fake_driver.driver import Driver
 from pytest_dra.fake_driver.driver import Parts
 from pytest_dra.fake_driver.errors import StartError
@@ -66,6 +67,8 @@ class Rig:
         }
         self.options = Options(**{**values, **options})
         good = faults.parts_with(fault) if fault else Parts()
+        if self.options.variant:
+            good = variants.parts_of(self.options.variant, good)
         self.parts = dataclasses.replace(good, api=api_of(self.store))
         self.channels: list[grpc.Channel] = []
         self.kubelet: grpc.Channel | None = None
