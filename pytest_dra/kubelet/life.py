@@ -17,6 +17,7 @@ from pytest_dra.kubelet.settings import KubeletSettings
 from pytest_dra.kubelet.watcher import Identity
 from pytest_dra.kubelet.watcher import Schedule
 from pytest_dra.kubelet.watcher import dot_directories
+from pytest_dra.kubelet.watcher import identity_of
 from pytest_dra.kubelet.watcher import scan
 from pytest_dra.kubelet.wiping import SliceWiper
 from pytest_dra.timeline import Timeline
@@ -140,6 +141,10 @@ class Life:
     def _attempt(self, path: Path, number: int) -> None:
         outcome = Next.RETRY
         plugin: Plugin | None = None
+        # A look may be old when its attempt begins, and the socket another one by now.
+        identity = identity_of(path)
+        with self._lock:
+            self._schedule.identify(path, identity)
         try:
             attempt = self._registrar.attempt(path, number=number)
             outcome = attempt.next

@@ -44,7 +44,7 @@ def scan(
     found: dict[Path, Identity] = {}
     for entry in _entries(registry_dir, lambda path: path in dot_directories):
         if not entry.name.startswith("."):
-            identity = _socket_identity(entry)
+            identity = identity_of(entry)
             if identity is not None:
                 found[Path(entry.path)] = identity
     return found
@@ -92,9 +92,10 @@ def _entries(registry_dir: Path, enter_dots: Callable[[Path], bool]) -> Iterator
             continue
 
 
-def _socket_identity(entry: os.DirEntry[str]) -> Identity | None:
+def identity_of(path: Path | os.DirEntry[str]) -> Identity | None:
+    """The socket at ``path``, or that a link there leads to; None if there is none."""
     try:
-        about = entry.stat(follow_symlinks=True)
+        about = path.stat(follow_symlinks=True)
     except OSError:
         return None
     if not stat.S_ISSOCK(about.st_mode):
@@ -156,6 +157,11 @@ class Schedule:
         watched.busy = True
         watched.attempts += 1
         return watched.attempts
+
+    def identify(self, path: Path, identity: Identity | None) -> None:
+        """The attempt that has begun meets this socket; one that has gone stays as it was seen."""
+        if identity is not None:
+            self._watched[path].identity = identity
 
     def end(self, path: Path, outcome: Next, *, plugin: Plugin | None, now: float) -> None:
         """An attempt has ended. ``plugin`` is what is registered by it now."""

@@ -187,6 +187,16 @@ def test_what_is_settled_or_busy_is_not_due() -> None:
     assert schedule.due({path: (1, 2, 2)}, now=9e9, limit=1) == [path]
 
 
+def test_a_socket_that_was_replaced_between_look_and_attempt_is_registered_once() -> None:
+    schedule = Schedule(KubeletSettings())
+    path, seen, met = Path("/registry/a.sock"), (1, 1, 1), (1, 2, 2)
+    schedule.begin(path, seen)
+    schedule.identify(path, met)
+    schedule.end(path, Next.REGISTERED, plugin=None, now=0.0)
+    assert schedule.departed({path: met}) == []
+    assert schedule.due({path: met}, now=1.0, limit=1) == []
+
+
 def test_threads_end_with_the_kubelet(node: Node) -> None:
     node.plugin().start()
     kubelet = node.kubelet()

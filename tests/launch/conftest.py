@@ -37,7 +37,7 @@ def keeper() -> Iterator[Keeper]:
 
 @pytest.fixture(autouse=True)
 def hangups_are_heard() -> Iterator[None]:
-    """What nohup ignores is passed on to every child, and would be mistaken for the suite's doing."""
+    """What nohup ignores is passed on to every child, as if the suite had ignored it."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
