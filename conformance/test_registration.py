@@ -133,7 +133,7 @@ def test_reg_007_endpoint_listens(dra_bench: Bench) -> None:
     registration.must_be_available(reply, what="an empty Prepare straight after GetInfo")
 
 
-@case("REG-008", Level.SHOULD)
+@case("REG-008", Level.SHOULD, apart=True)
 def test_reg_008_refused(dra_bench: Bench) -> None:
     """the driver survives a refused registration"""
     instance = dra_bench.instance
@@ -156,7 +156,7 @@ def test_reg_008_refused(dra_bench: Bench) -> None:
     registration.notify_must_be_acknowledged(reply, limit_s=EMPTY_BATCH_S)
 
 
-@case("REG-009", Level.MUST)
+@case("REG-009", Level.MUST, apart=True)
 def test_reg_009_kubelet_restart(dra_bench: Bench) -> None:
     """registration works again after a kubelet restart"""
     instance = dra_bench.instance

@@ -14,7 +14,7 @@ POINTS = 5
 """Writes of each call at which the driver is killed."""
 
 
-@case("RST-005", Level.MUST)
+@case("RST-005", Level.MUST, apart=True)
 def test_rst_005_any_point(dra_bench: Bench) -> None:
     """a crash at any point is repaired by the next call"""
     for method in (prepare.PREPARE, prepare.UNPREPARE):

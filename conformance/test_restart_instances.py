@@ -80,7 +80,7 @@ def test_rst_009_shared_work(dra_bench: Bench) -> None:
         dra_bench.forget()
 
 
-@case("RST-010", Level.SHOULD)
+@case("RST-010", Level.SHOULD, apart=True)
 def test_rst_010_death_of_the_new(dra_bench: Bench) -> None:
     """the old instance survives the death of the new one"""
     published = dra_bench.instance.slices()

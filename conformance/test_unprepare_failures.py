@@ -54,7 +54,7 @@ def test_unp_007_failed_cleanup(dra_bench: Bench) -> None:
     _must_be_released(dra_bench, claim, device, before, what="a claim after a failed Unprepare")
 
 
-@case("UNP-008", Level.MUST)
+@case("UNP-008", Level.MUST, apart=True)
 def test_unp_008_failed_prepare(dra_bench: Bench) -> None:
     """Unprepare cleans up after a failed Prepare"""
     device = dra_bench.devices(1)[0]

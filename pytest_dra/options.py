@@ -17,6 +17,7 @@ from typing import Final
 
 KUBERNETES_VERSIONS: Final = ("1.34", "1.35", "1.36", "1.37")
 SUITES: Final = ("auto", "only", "with", "off")
+BENCHES: Final = tuple(str(number) for number in range(1, 9))
 LOGS: Final = ("never", "on-failure", "always")
 VERDICTS_REQUIRED: Final = ("conformant", "partial")
 AUTO: Final = "auto"
@@ -124,6 +125,14 @@ OPTIONS: Final = (
         "namespace (root, or a kernel that allows user namespaces)",
         "false",
         flag=True,
+    ),
+    Option(
+        "--dra-benches",
+        "so many cases at most are judged at the same time, each on a bench and driver processes "
+        "of its own; 1: one after the other",
+        "4",
+        "N",
+        choices=BENCHES,
     ),
     Option("--dra-strict", "a failed SHOULD fails the run", "false", flag=True),
     Option(

@@ -104,6 +104,7 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
         cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,
         previous=previous,
+        benches=int(settings["dra_benches"]),
     )
 
 

@@ -136,7 +136,8 @@ class Run:
         own = [item for item, id in items if id is None]
         kept = [(item, id) for item, id in items if id is not None and id in self.chosen]
         dropped = [item for item, id in items if id is not None and id not in self.chosen]
-        kept.sort(key=lambda pair: _stage(pair[1]))
+        benches = self.session.plan.benches
+        kept.sort(key=lambda pair: (benches > 1 and declared(pair[1]).apart, _stage(pair[1])))
         return [*own, *(item for item, _ in kept)], dropped
 
     def end_call(self, outcome: Outcome) -> None:
