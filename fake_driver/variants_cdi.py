@@ -21,6 +21,7 @@ from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.inventory import Inventories
+from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.record import Prepared
 from pytest_dra.fake_driver.record import Record
@@ -36,6 +37,12 @@ BASE: Final = "base"
 
 LASTING: Final = "device"
 """Class of the devices that stay for ever (V21)."""
+
+
+def every_device(options: Options) -> list[Held]:
+    """All devices of the node, as a claim of unknown requests would hold them."""
+    devices = Inventories(options).load().devices()
+    return [Held(pool=pool, device=device, requests=()) for pool, device in devices]
 
 
 class OtherIds(DraService):
@@ -72,13 +79,16 @@ class TwoIds(OtherIds):
 
 
 class NoSpecs(CdiStore):
-    """V04: no specs, as with NRI; what is in use after a damaged checkpoint is not known."""
+    """V04: no specs, as with NRI. Where a checkpoint is damaged every device counts as in use."""
 
     def write(self, record: Record) -> None:
         """Nothing: the runtime is told by other means."""
 
     def ensure(self, record: Record) -> None:
         """Nothing either."""
+
+    def told(self, ref: ClaimRef) -> Allocation:
+        return Allocation(held=tuple(every_device(self.options)))
 
 
 class NoIds(OtherIds):
@@ -176,7 +186,7 @@ class LastingSpecs(CdiStore):
     def open(self) -> None:
         super().open()
         self.options.static_cdi_root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-        for held in self._every():
+        for held in every_device(self.options):
             self._write_lasting(held)
 
     def write(self, record: Record) -> None:
@@ -196,11 +206,7 @@ class LastingSpecs(CdiStore):
 
     def told(self, ref: ClaimRef) -> Allocation:
         found = super().told(ref)
-        return found if found.held else Allocation(held=tuple(self._every()))
-
-    def _every(self) -> list[Held]:
-        devices = Inventories(self.options).load().devices()
-        return [Held(pool=pool, device=device, requests=()) for pool, device in devices]
+        return found if found.held else Allocation(held=tuple(every_device(self.options)))
 
     def _write_lasting(self, held: Held) -> None:
         data = self.encode(self._lasting(held))
