@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import shutil
+import stat
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_dra.launch.error import LaunchError
 from pytest_dra.launch.process import Keeper
+from pytest_dra.launch.removal import restore
 
 SOCKET_PATH_LIMIT = 107
 """Longest path of a Unix socket in bytes (``sun_path`` less its final NUL, unix(7))."""
@@ -19,6 +21,7 @@ ROOT_LIMIT = 30
 """Longest path of the root in bytes: ``/reg/``, a driver name of 63 and ``-reg.sock`` fit behind it
 (rounded down)."""
 
+ROOT_MODE = 0o700
 ROOT_PREFIX = "dra-"
 FALLBACK_BASE = Path("/tmp")  # noqa: S108 - only the base of mkdtemp, which makes a private one
 
@@ -43,6 +46,7 @@ class NodeDirectories:
         self.static_cdi_dir = root / "etc-cdi"
         self.logs = root / "logs"
         self.kubeconfig = root / "kubeconfig"
+        self._keeper: Keeper | None = None
 
     @classmethod
     def make(
@@ -61,6 +65,7 @@ class NodeDirectories:
         bases = [base] if base is not None else [Path(tempfile.gettempdir()), FALLBACK_BASE]
         root = _make_root(keeper, bases)
         made = cls(root, registry="reg".ljust(registry_bytes - len(os.fsencode(root)) - 1, "-"))
+        made._keeper = keeper
         for directory in (*made._of_drivers, made.logs):
             directory.mkdir(mode=0o755)
         return made
@@ -110,9 +115,44 @@ class NodeDirectories:
         return self.logs / f"{name}.log"
 
     def wipe(self) -> None:
-        """Remove what lies in the registry, plugins and CDI directories; links are not followed."""
+        """Let registry, plugins and CDI directories be there and empty; links are not followed.
+
+        Raises:
+            LaunchError: they cannot be.
+        """
+        self.mend()
         for directory in self._of_drivers:
             empty(directory)
+
+    def mend(self) -> None:
+        """Let be there what is ours alone, should a driver have removed or replaced it.
+
+        Raises:
+            LaunchError: it cannot be.
+        """
+        try:
+            if self.root.is_symlink() or not self.root.is_dir():
+                self.root.unlink(missing_ok=True)
+                self.root.mkdir(mode=ROOT_MODE)
+                if self._keeper is not None:
+                    self._keeper.own_directory(self.root)
+            self.root.chmod(ROOT_MODE)
+            if self.logs.is_symlink() or not self.logs.is_dir():
+                empty(self.logs)
+        except OSError as error:
+            raise LaunchError(f"cannot make {error.filename} anew: {error.strerror}") from error
+
+    def make_driver_dir(self, name: str) -> None:
+        """Make :meth:`driver_dir` as a hostPath mount would, and nothing elsewhere."""
+        directory = self.driver_dir(name)
+        with contextlib.suppress(OSError):
+            if not self.plugins_dir.is_symlink():
+                directory.mkdir(mode=0o755, exist_ok=True)
+
+    def damage(self) -> str:
+        """What a driver has done to the directories themselves, in a few words; mostly empty."""
+        found = {path.name: _damage_of(path) for path in self._of_drivers}
+        return ", ".join(f"directory {name} {why}" for name, why in found.items() if why)
 
     @property
     def _of_drivers(self) -> tuple[Path, ...]:
@@ -141,14 +181,25 @@ def _make_root(keeper: Keeper, bases: Sequence[Path]) -> Path:
 
 
 def empty(directory: Path) -> None:
-    """Remove what lies in a directory that drivers write to; no link is followed."""
-    if directory.is_symlink() or not directory.is_dir():
-        # Replaced by the driver: what a link points to is not ours to empty.
-        directory.unlink(missing_ok=True)
-        directory.mkdir(mode=0o755)
-        return
-    for entry in list(os.scandir(directory)):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path, ignore_errors=True)
-        else:
-            Path(entry.path).unlink(missing_ok=True)
+    """Let a directory that drivers write to be there and be empty; no link is followed.
+
+    Raises:
+        LaunchError: it cannot be.
+    """
+    try:
+        restore(str(directory))
+    except OSError as error:
+        raise LaunchError(f"cannot empty {directory}: {error.strerror}") from error
+
+
+def _damage_of(directory: Path) -> str:
+    try:
+        about = directory.lstat()
+        if stat.S_ISLNK(about.st_mode):
+            return f"is a link to {str(directory.readlink())!r} now"
+    except OSError:
+        return "is gone"
+    if not stat.S_ISDIR(about.st_mode):
+        return "is no directory any more"
+    usable = about.st_mode & stat.S_IRWXU == stat.S_IRWXU
+    return "" if usable else f"has the mode {stat.S_IMODE(about.st_mode):03o} now"

@@ -1,8 +1,8 @@
 """Keeps driver processes on behalf of pytest, and leaves nothing behind, however pytest ends.
 
-A script of its own, standard library only, run as ``python -I -S keeper.py PARENT_PID`` in a
-session of its own. It reads one JSON object a line from standard input and answers with one a
-line on standard output:
+A script of its own, standard library and ``removal.py`` only, run as ``python -I -S keeper.py
+PARENT_PID`` in a session of its own. It reads one JSON object a line from standard input and
+answers with one a line on standard output:
 
 ``{"seq", "do": "own", "path"}``                               a directory to remove at the end
 ``{"seq", "do": "spawn", "argv", "env", "cwd", "log", "log_bytes"}``  -> ``{"seq", "id", "pid"}``
@@ -22,8 +22,8 @@ import contextlib
 import ctypes
 import json
 import os
+import runpy
 import selectors
-import shutil
 import signal
 import stat
 import subprocess
@@ -55,13 +55,16 @@ REAP_PAUSE_S = 0.01
 TICK_S = 1.0
 """Longest sleep of the loop; everything wakes it, so this is only a bound."""
 
-REMOVE_TRIES = 3
-"""A directory without permissions is made readable and removed at the second try."""
-
 TAIL_PARTS = 4
 """A full log keeps 2 of so many parts as head, and 1 to 2 as tail."""
 
 Message = dict[str, Any]
+
+REMOVE: Callable[[str], bool] = runpy.run_path(str(Path(__file__).with_name("removal.py")))[
+    "remove"
+]
+"""Removes an owned directory; a file of its own, which a script alone has no package to import."""
+
 _libc = ctypes.CDLL(None)
 
 
@@ -164,7 +167,7 @@ class Keeper:
         self.parent = parent
         self.selector = selectors.DefaultSelector()
         self.children: dict[int, Child] = {}
-        self.owned: dict[str, tuple[int, int]] = {}
+        self.owned: dict[str, int] = {}
         self.buffer = b""
         self.closing: int | None = None
         self.orphaned = False
@@ -245,7 +248,9 @@ class Keeper:
             raise ValueError(f"{path} is no absolute path of a directory")
         if about.st_uid != os.getuid() or Path(path).is_mount():
             raise ValueError(f"{path} is not a directory of ours")
-        self.owned[path] = (about.st_dev, about.st_ino)
+        # Kept open: a driver can move it.
+        self._disown(path)
+        self.owned[path] = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
         return {}
 
     def _spawn(self, command: Message) -> Message:
@@ -361,38 +366,25 @@ class Keeper:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(REAP_PAUSE_S)
-        for path, identity in list(self.owned.items()):
-            if remove(path, identity):
-                del self.owned[path]
+        for path, descriptor in list(self.owned.items()):
+            moved = whereabouts(descriptor)
+            if REMOVE(path) and (not moved or REMOVE(moved)):
+                self._disown(path)
+
+    def _disown(self, path: str) -> None:
+        if path in self.owned:
+            os.close(self.owned.pop(path))
 
 
-def remove(path: str, identity: tuple[int, int]) -> bool:
-    """Remove an owned directory, following no link; True if it is gone."""
-    for _ in range(REMOVE_TRIES):
-        try:
-            about = os.lstat(path)
-        except OSError:
-            return True
-        if (about.st_dev, about.st_ino) != identity or not stat.S_ISDIR(about.st_mode):
-            return False
-        open_up(path)
-        shutil.rmtree(path, ignore_errors=True)
-    return not os.path.lexists(path)
-
-
-def open_up(path: str) -> None:
-    """Give ourselves access to every directory below, which removing its content needs."""
-    pending = [path]
-    while pending:
-        directory = pending.pop()
-        with contextlib.suppress(OSError):
-            descriptor = os.open(directory, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)
-            try:
-                Path(f"/proc/self/fd/{descriptor}").chmod(0o700)
-            finally:
-                os.close(descriptor)
-            with os.scandir(directory) as entries:
-                pending += [e.path for e in entries if e.is_dir(follow_symlinks=False)]
+def whereabouts(descriptor: int) -> str:
+    """Where a directory lies now; empty if it is gone."""
+    path = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    about = os.fstat(descriptor)
+    with contextlib.suppress(OSError):
+        there = os.lstat(path)
+        if (there.st_dev, there.st_ino) == (about.st_dev, about.st_ino):
+            return path
+    return ""
 
 
 if __name__ == "__main__":

@@ -113,19 +113,21 @@ def test_a_killed_keeper_takes_its_processes_along_and_is_reported(tmp_path: Pat
     keeper.close()
 
 
-def test_an_owned_directory_that_was_replaced_is_not_removed(tmp_path: Path) -> None:
+def test_of_an_owned_directory_that_was_moved_and_replaced_nothing_but_ours_is_removed(
+    tmp_path: Path,
+) -> None:
     mine = tmp_path / "mine"
     precious = tmp_path / "precious"
     mine.mkdir()
-    precious.mkdir()
+    (precious / "inside").mkdir(parents=True)
     keeper = Keeper()
     keeper.start()
     keeper.own_directory(mine)
     mine.rename(tmp_path / "moved")
     mine.symlink_to(precious)
-    with pytest.raises(LaunchError, match="could not remove"):
-        keeper.close()
-    assert precious.is_dir()
+    keeper.close()
+    assert (precious / "inside").is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["precious"]
 
 
 @pytest.mark.parametrize("path", ["/proc", "relative", "/nonexistent/x"])
