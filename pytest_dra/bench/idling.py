@@ -14,6 +14,9 @@ from pytest_dra.timeline import ProcessEvent
 
 STARTED = "start"
 
+REFUSED = 400
+"""HTTP status of an answer that says that nothing was written, and above."""
+
 
 def idle(bench: Bench) -> idleness.Idleness:
     """The idle time of all instances together."""
@@ -28,7 +31,7 @@ def _of(bench: Bench, user: str, node: str) -> idleness.Idleness:
     every = bench.timeline.all()
     lives = [entry for entry in every if _is_life(entry, name)]
     writes = [
-        idleness.Write(entry.at, entry.serial)
+        idleness.Write(entry.at, entry.serial, refused=entry.event.code >= REFUSED)
         for entry in every
         if isinstance(entry.event, ApiRequest)
         and entry.event.identity == user

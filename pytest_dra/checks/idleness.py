@@ -21,10 +21,11 @@ REPAIR_S = 150.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Write:
-    """A slice write: when, and its serial number."""
+    """A slice write: when, its serial number, and whether the API server refused it."""
 
     at: float
     serial: int
+    refused: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ def idleness(provoked: Iterable[float], writes: Sequence[Write], *, until: float
     """How long one instance was idle, and what it wrote meanwhile.
 
     The first burst of writes after a provocation is what it has caused, also if it comes late.
+    While its last write was refused it goes on: clients try again after pauses that grow.
 
     Args:
         provoked: when something happened that a driver may answer with writes.
@@ -64,11 +66,12 @@ def idleness(provoked: Iterable[float], writes: Sequence[Write], *, until: float
         inside = [write for write in writes if began < write.at <= end]
         settled = began
         if inside and inside[0].at - began <= REPAIR_S:
-            first = settled = inside.pop(0).at
-            while inside and inside[0].at - settled <= SETTLE_S:
-                if inside[0].at - first > SETTLE_LIMIT_S:
+            first = last = inside.pop(0)
+            while inside and (last.refused or inside[0].at - last.at <= SETTLE_S):
+                if inside[0].at - first.at > SETTLE_LIMIT_S:
                     break
-                settled = inside.pop(0).at
+                last = inside.pop(0)
+            settled = last.at
         if end - settled > SETTLE_S:
             found += Idleness(end - settled, tuple(inside), end - settled)
     return found

@@ -222,6 +222,18 @@ def test_a_late_repair_is_no_idle_write() -> None:
     assert found == Idleness(30.0, (Write(40.0, 3),), 30.0)
 
 
+def test_a_repair_goes_on_while_the_api_server_refuses_it() -> None:
+    tries = [Write(at, int(at), refused=True) for at in (30.0, 35.0, 45.0)]
+    found = idleness.idleness([0.0], [*tries, Write(66.0, 66), Write(80.0, 80)], until=100.0)
+    assert found == Idleness(34.0, (Write(80.0, 80),), 34.0)
+
+
+def test_a_repair_that_is_refused_for_ever_is_no_settling_any_more() -> None:
+    tries = [Write(float(at), at, refused=True) for at in range(30, 120, 20)]
+    found = idleness.idleness([0.0], tries, until=130.0)
+    assert [write.serial for write in found.writes] == [110]
+
+
 def test_endless_writes_never_settle() -> None:
     writes = [Write(float(at), at) for at in range(0, 100, 4)]
     found = idleness.idleness([-1.0], writes, until=100.0)
