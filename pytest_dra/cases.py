@@ -63,7 +63,12 @@ class Declared:
     @property
     def disturbs(self) -> bool:
         """True if the case takes the driver under test down, or more."""
-        return self.case.disruptive or self.case.observation in TAKING_DOWN
+        return self.case.disruptive or self.takes_down
+
+    @property
+    def takes_down(self) -> bool:
+        """True if the case ends the driver under test."""
+        return self.case.observation in TAKING_DOWN
 
 
 _declared: dict[str, Declared] = {}

@@ -20,6 +20,8 @@ SUITES: Final = ("auto", "only", "with", "off")
 BENCHES: Final = tuple(str(number) for number in range(1, 9))
 LOGS: Final = ("never", "on-failure", "always")
 VERDICTS_REQUIRED: Final = ("conformant", "partial")
+DEADLINES: Final = ("kept", "lifted")
+ATTACH: Final = "attach"
 AUTO: Final = "auto"
 CDI_LIBRARIES: Final = (AUTO, "1.1.0", "1.1.2")
 CEL_OWN: Final = "own"
@@ -69,9 +71,24 @@ OPTIONS: Final = (
         "--dra-driver",
         "the driver to judge: fake [ARGUMENTS] (bundled), exec:COMMAND LINE (with placeholders "
         "{kubeconfig} {node} {driver_name} {registry_dir} {plugins_dir} {driver_dir} {cdi_dir} "
-        "{static_cdi_dir} {pod_uid}), or an image",
+        "{static_cdi_dir} {pod_uid}), attach (its environment is shown, and a driver waited for "
+        "that you start yourself, in a debugger for example), or an image",
         "",
-        "fake|exec:COMMAND|IMAGE",
+        "fake|exec:COMMAND|attach|IMAGE",
+    ),
+    Option(
+        "--dra-attach-wait",
+        "seconds that a driver is waited for with --dra-driver=attach",
+        "600",
+        "SECONDS",
+    ),
+    Option(
+        "--dra-deadlines",
+        "lifted: no call, start or publication is given up within an hour, for a driver that "
+        "stands still in a debugger; cases that judge lateness are unsupported-environment",
+        "kept",
+        "WHICH",
+        choices=DEADLINES,
     ),
     Option("--dra-driver-name", "name that the driver must register under", "", "NAME"),
     Option("--dra-profile", "profile file of the driver (dra-profile.yaml)", "", "FILE"),
@@ -181,6 +198,16 @@ class Settings:
     def jailed(self) -> bool:
         """The driver runs in file systems of its own."""
         return self["dra_jail"] == "true"
+
+    @property
+    def attached(self) -> bool:
+        """The driver is started by its author, not by the suite."""
+        return self["dra_driver"].split() == [ATTACH]
+
+    @property
+    def patient(self) -> bool:
+        """Deadlines are lifted."""
+        return self["dra_deadlines"] == "lifted"
 
     @property
     def asked_on_command_line(self) -> bool:
@@ -335,12 +362,12 @@ def check_later_features(settings: Settings) -> None:
     if driver and not _is_process(driver):
         raise OptionError(
             f"--dra-driver={driver}: running an image is not in this release yet; "
-            "use 'exec:COMMAND LINE' to run the driver's program, or 'fake'"
+            "use 'exec:COMMAND LINE' to run the driver's program, 'attach', or 'fake'"
         )
 
 
 def _is_process(driver: str) -> bool:
-    return driver.startswith("exec:") or driver.split()[:1] == ["fake"]
+    return driver.startswith("exec:") or driver.split()[:1] in (["fake"], [ATTACH])
 
 
 def check_cel_engine(settings: Settings) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 
+from pytest_dra.bench.attached import Attachment
 from pytest_dra.launch import Component
 from pytest_dra.profile import DriverProfile
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """See the module. ``benches``: so many cases at most are judged at the same time."""
+    """See the module. ``benches``: so many cases at most are judged at the same time.
+
+    ``attachment``: how a driver is waited for that somebody else starts; None: the suite starts it.
+    ``patient``: deadlines are lifted.
+    """
 
     components: tuple[Component, ...]
     driver_name: str | None
@@ -21,3 +26,5 @@ class Plan:
     jailed: bool = False
     previous: tuple[Component, ...] = ()
     benches: int = 1
+    attachment: Attachment | None = None
+    patient: bool = False

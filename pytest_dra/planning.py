@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.resources
+import math
 import shlex
 import sys
 import tempfile
 from pathlib import Path
 
+from pytest_dra.bench.attached import Attachment
+from pytest_dra.bench.attached import Tell
+from pytest_dra.bench.invitation import Invitation
+from pytest_dra.bench.patience import lifted
 from pytest_dra.cdi import containerds_library
 from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch import parse_command_line
+from pytest_dra.options import ATTACH
 from pytest_dra.options import AUTO
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -31,9 +37,14 @@ FAKE = "fake"
 FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
 
+ATTACH_LIMIT_S = 86_400
+"""Longest wait for a driver that is attached: a day."""
 
-def plan_of(settings: Settings) -> tuple[Settings, Plan]:
+
+def plan_of(settings: Settings, *, tell: Tell | None = None) -> tuple[Settings, Plan]:
     """The plan of a run, and the settings with what the profile adds to them.
+
+    ``tell`` shows the author of an attached driver what it needs.
 
     Raises:
         OptionError: in one sentence, with the option and the way out.
@@ -44,7 +55,8 @@ def plan_of(settings: Settings) -> tuple[Settings, Plan]:
         complete = complete.instead(
             "dra_cdi_library", containerds_library(settings["dra_kubernetes"])
         )
-    return complete, _plan(complete, profile)
+    profile = lifted(profile) if settings.patient else profile
+    return complete, _plan(complete, profile, tell)
 
 
 def _profile_of(settings: Settings) -> DriverProfile:
@@ -75,7 +87,7 @@ def _is_fake(driver: str) -> bool:
     return driver.split()[:1] == [FAKE]
 
 
-def _plan(settings: Settings, profile: DriverProfile) -> Plan:
+def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan:
     """Decide what is started, and check what can be checked before the start.
 
     Raises:
@@ -92,7 +104,8 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
             raise OptionError(f"{option}: {error}") from error
         if not settings["dra_driver_name"] and component.uses(DRIVER_NAME):
             raise OptionError(f"{option}: {{{DRIVER_NAME}}} is used; name it: --dra-driver-name")
-        check_command(component.command, option=option)
+        if not settings.attached:
+            check_command(component.command, option=option)
     if settings.jailed:
         _check_jail(profile)
     return Plan(
@@ -104,8 +117,33 @@ def _plan(settings: Settings, profile: DriverProfile) -> Plan:
         cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,
         previous=previous,
-        benches=int(settings["dra_benches"]),
+        attachment=_attachment(settings, tell) if settings.attached else None,
+        patient=settings.patient,
+        benches=1 if settings.attached else int(settings["dra_benches"]),
     )
+
+
+def _attachment(settings: Settings, tell: Tell | None) -> Attachment:
+    """How an attached driver is waited for."""
+    if settings.jailed:
+        raise OptionError(
+            "--dra-jail: a driver that you start yourself cannot be put into a jail; leave the "
+            "option out, or let the suite start it: --dra-driver='exec:COMMAND LINE'"
+        )
+    text = settings["dra_attach_wait"]
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= ATTACH_LIMIT_S:
+        raise OptionError(
+            f"--dra-attach-wait: got {text!r}, want seconds above 0, at most {ATTACH_LIMIT_S}"
+        )
+    return Attachment(tell=tell or _nobody, within_s=seconds)
+
+
+def _nobody(invitation: Invitation) -> None:
+    """There is nobody to tell."""
 
 
 def _check_jail(profile: DriverProfile) -> None:
@@ -120,7 +158,9 @@ def _components(settings: Settings, profile: DriverProfile) -> tuple[Component, 
     driver = settings["dra_driver"]
     if _is_fake(driver):
         return (Component(name=FAKE, command=_fake_command(driver, settings)),)
-    if driver:
+    if driver and not settings.attached:
+        if driver.split()[:1] == [ATTACH]:
+            raise OptionError(f"--dra-driver={driver}: attach takes no arguments")
         try:
             command = parse_command_line(driver.removeprefix("exec:"))
         except LaunchError as error:
@@ -138,6 +178,8 @@ def _components(settings: Settings, profile: DriverProfile) -> tuple[Component, 
             )
             for each in profile.launch.components
         )
+    if settings.attached:
+        return ()
     raise OptionError(
         "--dra-driver: no driver is given: name one, or list its processes in the profile "
         "under launch.components"
@@ -152,7 +194,7 @@ def _previous(
     Nothing if the profile gives none, or an image, which cannot be run as a process.
     """
     given = profile.launch.previous
-    if given is None or not given.command:
+    if given is None or not given.command or settings.attached:
         return ()
     command = given.command
     if command[0] == FAKE:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra.attaching import check_alone
+from pytest_dra.attaching import teller
 from pytest_dra.fixtures import dra_bench
 from pytest_dra.fixtures import dra_cluster
 from pytest_dra.fixtures import dra_driver
@@ -84,6 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
             # First what needs no import: elsewhere than on Linux not all modules can be imported.
             check_platform()
             check_later_features(settings)
+            check_alone(settings, config)
             _begin(config, settings)
     except OptionError as error:
         raise pytest.UsageError(str(error)) from error
@@ -94,7 +97,8 @@ def _begin(config: pytest.Config, settings: Settings) -> None:
     from pytest_dra.running import Run
 
     asked = config.stash.get(ASKED, False)
-    run = Run.prepare(settings, asked=asked, judges=not config.option.collectonly)
+    tell = teller(config, Path(settings["dra_output"]).absolute())
+    run = Run.prepare(settings, asked=asked, judges=not config.option.collectonly, tell=tell)
     config.stash[RUN] = run
     config.pluginmanager.register(CaseRunner(config, run), "dra-case-runner")
 

@@ -66,6 +66,12 @@ class CaseRunner:
         self._run.session.expect(id for id in ids if id is not None)
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Wait for a driver that its author starts, rather than in the middle of a line."""
+        if not session.testsfailed and not self._config.option.collectonly:
+            self._run.attach(id for item in session.items if (id := _id(item)) is not None)
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         """Judge the case in place of calling its function."""
         id = _id(pyfuncitem)

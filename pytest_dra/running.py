@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import sys
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from importlib import metadata
@@ -14,9 +15,11 @@ import pytest
 
 import pytest_dra
 from pytest_dra import evidence
+from pytest_dra.bench.attached import Tell
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
+from pytest_dra.launch import LaunchError
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -83,18 +86,26 @@ class Run:
     end: End | None = None
 
     @classmethod
-    def prepare(cls, settings: Settings, *, asked: bool, judges: bool) -> Run:
+    def prepare(
+        cls,
+        settings: Settings,
+        *,
+        asked: bool,
+        judges: bool,
+        tell: Tell | None = None,
+    ) -> Run:
         """Check the settings and plan the run; nothing is started.
 
         Args:
             settings: with a driver or a profile.
             asked: see the class.
             judges: false where pytest only collects: then no directory is made.
+            tell: shows the author of an attached driver what it needs.
 
         Raises:
             OptionError: in one sentence, with the option and the way out.
         """
-        settings, plan = plan_of(settings)
+        settings, plan = plan_of(settings, tell=tell)
         output = Path(settings["dra_output"]).absolute()
         try:
             chosen = select(settings["dra_case"], implemented(), catalogue().cases)
@@ -128,6 +139,19 @@ class Run:
         """Remove what an earlier run has kept of its cases."""
         if self.asked:
             evidence.forget(self.output, implemented())
+
+    def attach(self, ids: Iterable[str]) -> None:
+        """Wait for a driver that its author starts, before the first of these cases.
+
+        Raises:
+            pytest.exit.Exception: none has come, or another than was wanted.
+        """
+        if self.session.plan.attachment is None or not any(ids):
+            return
+        try:
+            self.session.bench.instance.plugin()
+        except LaunchError as error:
+            pytest.exit(f"--dra-driver=attach: {error}", returncode=FAILED)
 
     def arrange(
         self, items: Sequence[tuple[pytest.Item, str | None]]

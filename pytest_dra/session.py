@@ -13,6 +13,8 @@ from contextlib import suppress
 
 from pytest_dra.annexes import Annexes
 from pytest_dra.bench import Bench
+from pytest_dra.bench.attached import not_ours
+from pytest_dra.bench.patience import time_is_not_judged
 from pytest_dra.cases import Begin
 from pytest_dra.cases import Declared
 from pytest_dra.cases import declared
@@ -28,9 +30,11 @@ from pytest_dra.report.results import State
 from pytest_dra.report.results import blocked_by
 from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
+from pytest_dra.report.results import unsupported
 from pytest_dra.site import Outcome
 from pytest_dra.site import Site
 from pytest_dra.spec import Case
+from pytest_dra.spec import UnsupportedEnvironment
 
 BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
 """States of a prerequisite that make a case pointless; a waived one was accepted on purpose."""
@@ -139,7 +143,7 @@ class Session:
     def _disturb(self) -> None:
         """Do before the first disturbing case what settles while the others are judged."""
         bench = self._site.begun
-        if bench is not None and bench.clean:
+        if bench is not None and bench.clean and not self.plan.attachment:
             ids, self._to_disturb = self._to_disturb, ()
             self._call(bench, [declared(id).ahead for id in ids if not self._is_decided(id)])
 
@@ -157,6 +161,7 @@ class Session:
             or id in profile.waivers
             or bool(not_applicable(case, profile, kubernetes=self.plan.kubernetes))
             or bool(missing_inputs(case, profile))
+            or self._unable(case) is not None
         )
 
     def _judge(self, what: Declared) -> Outcome:
@@ -187,10 +192,19 @@ class Session:
         missing = missing_inputs(case, profile)
         if missing:
             return not_run(case, input_missing(missing))
+        unable = self._unable(case)
+        if unable is not None:
+            return unsupported(case, unable)
         blockers = self._blockers(case)
         if blockers:
             return not_run(case, blocked_by(blockers))
         return None
+
+    def _unable(self, case: Case) -> UnsupportedEnvironment | None:
+        """Why this run cannot judge the case, where that is known beforehand."""
+        if self.plan.attachment and declared(case.id).takes_down:
+            return not_ours("restart it")
+        return time_is_not_judged(case) if self.plan.patient else None
 
     def _blockers(self, case: Case) -> set[str]:
         """The cases at the root of why this one is pointless."""

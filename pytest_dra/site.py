@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Setup
+from pytest_dra.bench.attached import AttachedBench
 from pytest_dra.cases import Declared
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import Cluster
@@ -30,6 +31,7 @@ from pytest_dra.report.results import State
 from pytest_dra.report.results import blocked_by
 from pytest_dra.report.results import failed
 from pytest_dra.report.results import not_run
+from pytest_dra.report.results import unsupported
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import NotApplicable
 from pytest_dra.spec import UnsupportedEnvironment
@@ -115,19 +117,19 @@ class Site:
 
     def _make_bench(self) -> Bench:
         plan = self._plan
-        return Bench(
-            Setup(
-                cluster=self._start_cluster(),
-                keeper=self._keeper(),
-                timeline=self.timeline,
-                profile=plan.profile,
-                components=plan.components,
-                driver_name=plan.driver_name,
-                jailed=plan.jailed,
-                previous=plan.previous,
-                cdi_library=plan.cdi_library,
-            )
+        setup = Setup(
+            cluster=self._start_cluster(),
+            keeper=self._keeper(),
+            timeline=self.timeline,
+            profile=plan.profile,
+            components=plan.components,
+            driver_name=plan.driver_name,
+            jailed=plan.jailed,
+            previous=plan.previous,
+            cdi_library=plan.cdi_library,
+            patient=plan.patient,
         )
+        return AttachedBench(setup, plan.attachment) if plan.attachment else Bench(setup)
 
     def close(self) -> None:
         """End everything but the keeper, in bounded time; calling it twice is fine."""
@@ -183,12 +185,7 @@ class Site:
         except NotApplicable as reason:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=str(reason)), None
         except UnsupportedEnvironment as reason:
-            return CaseResult(
-                case=case,
-                state=State.UNSUPPORTED_ENVIRONMENT,
-                reason=str(reason),
-                remedy=reason.way_out,
-            ), None
+            return unsupported(case, reason), None
         except Exception as error:
             text = "".join(traceback.format_exception(error))
             return CaseResult(case=case, state=State.ERRORED, error=text), error

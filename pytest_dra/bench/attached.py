@@ -50,6 +50,9 @@ LOOK_S: Final = 1.0
 PRIMARY: Final = "a"
 """Letter of the one instance that can be attached."""
 
+Tell = Callable[[Invitation], None]
+"""Shows the author of a driver what it needs."""
+
 OTHER_WAY: Final = "--dra-driver='exec:COMMAND LINE'"
 
 
@@ -163,7 +166,7 @@ class AttachedDriver(Driver):
 class Attachment:
     """How a driver is waited for. ``tell`` shows its author what he needs."""
 
-    tell: Callable[[Invitation], None]
+    tell: Tell
     within_s: float
 
 

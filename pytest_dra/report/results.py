@@ -19,6 +19,7 @@ from pytest_dra.report.plain import shown
 from pytest_dra.spec import Case
 from pytest_dra.spec import Depth
 from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 
 EXCERPT_LINES = 40
@@ -245,6 +246,16 @@ def failed(
         finding=Finding.of(violation, case),
         excerpt=tuple(excerpt),
         duration_s=duration_s,
+    )
+
+
+def unsupported(case: Case, reason: UnsupportedEnvironment) -> CaseResult:
+    """A case that this run cannot judge, with the way to a run that can."""
+    return CaseResult(
+        case=case,
+        state=State.UNSUPPORTED_ENVIRONMENT,
+        reason=str(reason),
+        remedy=reason.way_out,
     )
 
 

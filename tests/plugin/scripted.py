@@ -16,7 +16,7 @@ from pytest_dra.cases import Declared
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.report.results import failed
-from pytest_dra.session import Session
+from pytest_dra.site import Site
 from pytest_dra.spec import Violation
 
 VARIABLE = "DRA_TEST_SCRIPT"
@@ -26,8 +26,10 @@ WARNED = "warned"
 """A case that passes and remarks something."""
 
 
-def _run(_: Session, what: Declared, serial: int) -> tuple[CaseResult, BaseException | None]:
-    del serial
+def _run(
+    _: Site, what: Declared, serial: int, *, works: bool
+) -> tuple[CaseResult, BaseException | None]:
+    del serial, works
     case = what.case
     script: dict[str, str] = json.loads(os.environ.get(VARIABLE, "{}"))
     state = script.get(case.id, script.get("*", "passed"))
@@ -48,5 +50,5 @@ def _run(_: Session, what: Declared, serial: int) -> tuple[CaseResult, BaseExcep
 def pytest_load_initial_conftests(early_config: Any) -> None:
     """Put the script in the place of the bench for the time of this run."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(Session, "_run", _run)
+    patch.setattr(Site, "_run", _run)
     early_config.add_cleanup(patch.undo)

@@ -8,6 +8,7 @@ from pytest_dra.launch import Jail
 from pytest_dra.options import resolve
 from pytest_dra.planning import plan_of
 from pytest_dra.session import Session
+from pytest_dra.site import Site
 from tests.plugin.conftest import Runs
 
 PROFILE = """\
@@ -32,11 +33,11 @@ def refused(runs: Runs, *arguments: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(_: Session) -> None:
+    def start(_: object) -> None:
         raise AssertionError("something was started")
 
     monkeypatch.setattr(Session, "_start_keeper", start)
-    monkeypatch.setattr(Session, "_start_cluster", start)
+    monkeypatch.setattr(Site, "_start_cluster", start)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "--dra-driver=registry.example/driver:1",
             "--dra-driver=registry.example/driver:1: running an image is not in this release yet; "
-            "use 'exec:COMMAND LINE' to run the driver's program, or 'fake'",
+            "use 'exec:COMMAND LINE' to run the driver's program, 'attach', or 'fake'",
         ),
         *[
             (
@@ -62,6 +63,11 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
             "--dra-kubernetes=1.38",
             "--dra-kubernetes: got '1.38', want one of 1.34, 1.35, 1.36, 1.37",
         ),
+        (
+            "--dra-deadlines=none",
+            "--dra-deadlines: got 'none', want one of kept, lifted",
+        ),
+        ("--dra-driver=attach 7", "--dra-driver=attach 7: attach takes no arguments"),
         ("--dra-driver=exec:", "--dra-driver: the command line is empty"),
         (
             "--dra-driver=exec:no-such-driver --x",
@@ -106,6 +112,32 @@ def test_an_option_that_cannot_be_used(runs: Runs, argument: str, text: str) -> 
         assert "\n" not in said
     else:
         assert said == text
+
+
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        (
+            "-n2",
+            "--dra-driver=attach: one driver cannot be attached to several workers; "
+            "leave -n (pytest-xdist) out, or switch it off with -n 0",
+        ),
+        (
+            "--dra-jail",
+            "--dra-jail: a driver that you start yourself cannot be put into a jail; leave the "
+            "option out, or let the suite start it: --dra-driver='exec:COMMAND LINE'",
+        ),
+        *[
+            (
+                f"--dra-attach-wait={text}",
+                f"--dra-attach-wait: got '{text}', want seconds above 0, at most 86400",
+            )
+            for text in ("soon", "0", "-1", "nan", "inf", "86401")
+        ],
+    ],
+)
+def test_what_a_driver_that_is_attached_cannot_have(runs: Runs, argument: str, text: str) -> None:
+    assert refused(runs, "--dra-driver=attach", argument) == text
 
 
 def test_no_platform_but_linux(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
