@@ -76,10 +76,12 @@ class SeveralPools(Inventories):
 
 
 class NoDevices(Inventories):
-    """V10: a node on which the driver finds nothing."""
+    """V10: a node on which the driver finds nothing; only ``--devices`` makes some up."""
 
     def load(self) -> Inventory:
         pools = super().load().pools
+        if self.options.devices is not None:
+            return Inventory(pools)
         return Inventory(tuple(dataclasses.replace(pool, devices=()) for pool in pools))
 
 

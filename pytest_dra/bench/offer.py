@@ -6,8 +6,14 @@ from collections.abc import Callable
 
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.instance import Instance
+from pytest_dra.profile import DriverProfile
+from pytest_dra.profile import Hardware
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
+
+PUBLISHED = "SLICE-001"
+"""The case that says that devices are published at all."""
 
 
 class Offer:
@@ -74,3 +80,13 @@ class Offer:
         for device in self.whole_devices():
             kinds.setdefault(str(device.attribute(attribute)), device)
         return list(kinds.values())
+
+
+def nothing_offered(profile: DriverProfile) -> Blocked | UnsupportedEnvironment:
+    """What a case raises that needs devices where none is published."""
+    if profile.launch.hardware is Hardware.NONE:
+        return UnsupportedEnvironment(
+            "needs devices, and launch.hardware is none",
+            way_out="give the driver devices (real or simulated hardware), and say so",
+        )
+    return Blocked(PUBLISHED)

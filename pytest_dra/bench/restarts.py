@@ -11,6 +11,7 @@ from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import is_published
 from pytest_dra.bench.instance import SETTLE_LIMIT_S
 from pytest_dra.bench.instance import SETTLE_S
+from pytest_dra.bench.offer import nothing_offered
 from pytest_dra.bench.replugging import CLEAN_S
 from pytest_dra.bench.replugging import STILL_S
 from pytest_dra.checks.pools import are_tidy
@@ -18,7 +19,6 @@ from pytest_dra.checks.pools import generation_of
 from pytest_dra.checks.pools import of_node
 from pytest_dra.checks.slices import count
 from pytest_dra.kube import KubeError
-from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.waiting import Deadline
@@ -86,19 +86,19 @@ class Restarts:
         """Do it now, or return what was seen the first time.
 
         Raises:
-            Blocked: nothing is published.
+            Blocked, UnsupportedEnvironment: nothing is published.
         """
         self.begin()
         if self._seen is None and self._done is not None:
             self._seen = self._settled(self._done)
         if self._seen is None:
-            raise Blocked("SLICE-001")
+            raise nothing_offered(self._bench.profile)
         return self._seen
 
     def _run(self) -> _Done:
         bench, instance = self._bench, self._bench.instance
         if not is_published(bench.published()):
-            raise Blocked("SLICE-001")
+            raise nothing_offered(bench.profile)
         device = bench.devices(1)[0]
         claim = bench.claim([device])
         instance.plugin()

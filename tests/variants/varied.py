@@ -30,7 +30,7 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
     "V07-V1BETA1": {"driver": {"kubelets": {"max": "1.33"}}},
     "V10-NAME": {"launch": _previous("V10-NAME")},
-    "V10-NONE": {"launch": {"hardware": "none", "inventory": None}},
+    "V10-NONE": {"launch": {"hardware": "none"}},
     "V10-SEVERAL": {"launch": _previous("V10-SEVERAL")},
     "V13": {"launch": {"state": ["claims/*.json", "tombstones.json"]}},
     "V12": {"launch": _previous("V12")},
