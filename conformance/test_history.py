@@ -16,7 +16,9 @@ def test_idem_009_histories(dra_bench: Bench) -> None:
     """any sequence of legal calls ends in the right state"""
     first, second = dra_bench.devices(2)
     player = Player(dra_bench, (first, second))
-    for history in chain(histories.FIXED, histories.further()):
+    soak = dra_bench.setup.soak
+    more = histories.soaking(soak.seed) if soak.on else ()
+    for history in chain(histories.FIXED, histories.further(), more):
         violation = player.play(history)
         if violation is not None:
             raise histories.shrunk(history, violation, player.play_anew)[1]

@@ -40,6 +40,7 @@ STARTS = 5
 """Times that a driver is started again which ends on an API error."""
 
 IDLE_S = 20.0
+SOAK_IDLE_S = 60.0
 """Idle time that is looked at, of all instances together."""
 
 STRETCH_S = 12.0
@@ -75,14 +76,15 @@ def test_slice_014_idle(dra_bench: Bench) -> None:
     """an idle driver does not write slices"""
     dra_bench.published()
     timeline = dra_bench.timeline
+    idle_s = dra_bench.setup.soak.either(IDLE_S, SOAK_IDLE_S)
 
     def seen() -> Idleness | None:
         found = idling.idle(dra_bench)
-        wanted = 2 * IDLE_S if len(found.writes) == 1 else IDLE_S
+        wanted = 2 * idle_s if len(found.writes) == 1 else idle_s
         long = found.seconds >= wanted and found.longest >= STRETCH_S
         return found if long or len(found.writes) > 1 else None
 
-    found = until(timeline, seen, Deadline.after(3 * IDLE_S)) or idling.idle(dra_bench)
+    found = until(timeline, seen, Deadline.after(3 * idle_s)) or idling.idle(dra_bench)
     writes_must_not_repeat(found)
     dra_bench.warnings.add(single_write(found))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -32,6 +31,9 @@ FLAG: Final = "command line"
 DEFAULT: Final = "default"
 PROFILE: Final = "profile"
 INI: Final = "ini"
+
+SEED: Final = "dra_soak_seed"
+"""Shown in each soak, since it belongs to what is found."""
 
 NOT_GIVEN: Final[tuple[object, ...]] = (None, "", [])
 """What pytest says of an ini value that is not there; the list is that of pytest 8.0."""
@@ -151,6 +153,8 @@ OPTIONS: Final = (
         "N",
         choices=BENCHES,
     ),
+    Option("--dra-soak", "cases that can do more do more, and wait longer", "false", flag=True),
+    Option("--dra-soak-seed", "whole number by which a soak chooses what it does", "1", "NUMBER"),
     Option("--dra-strict", "a failed SHOULD fails the run", "false", flag=True),
     Option(
         "--dra-require",
@@ -193,6 +197,11 @@ class Settings:
     def strict(self) -> bool:
         """A failed SHOULD fails the run."""
         return self["dra_strict"] == "true"
+
+    @property
+    def soaks(self) -> bool:
+        """Cases do more and wait longer."""
+        return self["dra_soak"] == "true"
 
     @property
     def jailed(self) -> bool:
@@ -239,7 +248,8 @@ class Settings:
         shown = []
         for option in OPTIONS:
             setting = self.by_name[option.dest]
-            if setting.value and (setting.origin != DEFAULT or option.dest in _ALWAYS_SHOWN):
+            always = option.dest in _ALWAYS_SHOWN or (option.dest == SEED and self.soaks)
+            if setting.value and (setting.origin != DEFAULT or always):
                 short = option.dest.removeprefix("dra_").replace("_", "-")
                 shown.append(f"{short}={setting.value} ({setting.origin})")
         return shown
@@ -382,18 +392,3 @@ def check_cel_engine(settings: Settings) -> None:
             f"--dra-cel-engine={name}: cel-python is not installed; "
             f"pip install 'pytest-dra[cel]', or use --dra-cel-engine={CEL_OWN}"
         )
-
-
-def check_command(command: tuple[str, ...], *, option: str = "--dra-driver") -> None:
-    """The program of a driver's command line must exist before anything is started.
-
-    Raises:
-        OptionError: it does not, or cannot be executed.
-    """
-    program = command[0]
-    if "{" in program or shutil.which(program) is not None:
-        return
-    if "/" in program and Path(program).exists():
-        raise OptionError(f"{option}: {program!r} is not an executable program")
-    where = "does not exist" if "/" in program else "is not on PATH"
-    raise OptionError(f"{option}: the driver's program {program!r} {where}")

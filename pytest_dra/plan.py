@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from pytest_dra.bench.attached import Attachment
+from pytest_dra.bench.soak import Soak
 from pytest_dra.launch import Component
 from pytest_dra.profile import DriverProfile
 
@@ -26,5 +27,6 @@ class Plan:
     jailed: bool = False
     previous: tuple[Component, ...] = ()
     benches: int = 1
+    soak: Soak = dataclasses.field(default_factory=Soak)
     attachment: Attachment | None = None
     patient: bool = False

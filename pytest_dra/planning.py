@@ -14,6 +14,7 @@ from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.attached import Tell
 from pytest_dra.bench.invitation import Invitation
 from pytest_dra.bench.patience import lifted
+from pytest_dra.bench.soak import Soak
 from pytest_dra.cdi import containerds_library
 from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
@@ -24,13 +25,13 @@ from pytest_dra.options import AUTO
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.options import check_cel_engine
-from pytest_dra.options import check_command
 from pytest_dra.plan import Plan
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import PLACEHOLDERS
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
+from pytest_dra.program import check_command
 
 DRIVER_NAME = "driver_name"
 FAKE = "fake"
@@ -117,6 +118,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,
         previous=previous,
+        soak=_soak(settings),
         attachment=_attachment(settings, tell) if settings.attached else None,
         patient=settings.patient,
         benches=1 if settings.attached else int(settings["dra_benches"]),
@@ -144,6 +146,14 @@ def _attachment(settings: Settings, tell: Tell | None) -> Attachment:
 
 def _nobody(invitation: Invitation) -> None:
     """There is nobody to tell."""
+
+
+def _soak(settings: Settings) -> Soak:
+    seed = settings["dra_soak_seed"]
+    try:
+        return Soak(on=settings.soaks, seed=int(seed))
+    except ValueError as error:
+        raise OptionError(f"--dra-soak-seed: got {seed!r}, want a whole number") from error
 
 
 def _check_jail(profile: DriverProfile) -> None:

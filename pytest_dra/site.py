@@ -127,6 +127,7 @@ class Site:
             jailed=plan.jailed,
             previous=plan.previous,
             cdi_library=plan.cdi_library,
+            soak=plan.soak,
             patient=plan.patient,
         )
         return AttachedBench(setup, plan.attachment) if plan.attachment else Bench(setup)

@@ -29,6 +29,9 @@ REST_S = 1.0
 REST_LIMIT_S = 5.0
 """Longest wait for that."""
 
+SOAK_S = 60.0
+"""How long it is looked at in a soak."""
+
 WORKING = "PREP-023"
 
 
@@ -71,8 +74,10 @@ def abandon_prepare(bench: Bench, claim: Claim, held: Caused) -> NodeReply:
 def wait_for_rest(bench: Bench) -> bool:
     """Wait until the driver has neither asked for a claim nor written a file for a while.
 
-    False if it never rests.
+    False if it never rests. In a soak it is looked at for the whole time.
     """
+    soak = bench.setup.soak
+    rest_s, limit_s = soak.either(REST_S, SOAK_S), soak.either(REST_LIMIT_S, SOAK_S)
     instance, timeline = bench.instance, bench.timeline
     seen: object = None
     since = timeline.now()
@@ -82,9 +87,9 @@ def wait_for_rest(bench: Bench) -> bool:
         now = (len(claim_reads(bench)), instance.tree())
         if now != seen:
             seen, since = now, timeline.now()
-        return timeline.now() - since >= REST_S
+        return timeline.now() - since >= rest_s
 
-    return poll(rested, Deadline.after(REST_LIMIT_S)) is not None
+    return poll(rested, Deadline.after(limit_s)) is not None
 
 
 def claim_reads(bench: Bench, *, since: int = 0) -> list[Entry[ApiRequest]]:

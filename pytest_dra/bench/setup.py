@@ -11,6 +11,7 @@ from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.node import Node
 from pytest_dra.bench.patience import LIFTED_S
 from pytest_dra.bench.patience import kubelet_settings
+from pytest_dra.bench.soak import Soak
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.launch import Component
 from pytest_dra.launch import Keeper
@@ -29,6 +30,7 @@ class Setup:
     ``jailed``: drivers run in private file systems. ``previous``: the components with the driver's
     previous release. ``registry_bytes``: so long is the path of the registry at least.
     ``patient``: deadlines are lifted. ``makes``: an instance, from its arguments.
+    ``soak``: whether cases do more than usual.
     """
 
     cluster: Cluster
@@ -42,6 +44,7 @@ class Setup:
     previous: tuple[Component, ...] = ()
     registry_bytes: int = 0
     patient: bool = False
+    soak: Soak = dataclasses.field(default_factory=Soak)
     makes: Callable[..., Instance] = Instance
 
     def instance(self, letter: str, *, nodes: set[str], devices: int | None = None) -> Instance:

@@ -64,6 +64,9 @@ FIXED = (
 RANDOM = 15
 """Further histories, always the same ones: reports of two runs are to be compared."""
 
+SOAK = 100
+"""Histories of a soak beside these."""
+
 LONGEST = 10
 SHORTEST = 4
 """Steps of a further history."""
@@ -75,10 +78,20 @@ SHRINKINGS = 12
 """Most replays that look for a shorter history: each needs a new driver process."""
 
 
+def soaking(seed: int) -> Iterator[str]:
+    """The histories of a soak with this seed."""
+    return _made(f"IDEM-009 {seed}", SOAK)
+
+
 def further() -> Iterator[str]:
-    """The histories that chance has made, with one restart each at most."""
-    for number in range(RANDOM):
-        digest = hashlib.sha256(f"IDEM-009 {number}".encode()).digest()
+    """The histories that chance has made for every run."""
+    return _made("IDEM-009", RANDOM)
+
+
+def _made(seed: str, count: int) -> Iterator[str]:
+    """Histories with one restart each at most."""
+    for number in range(count):
+        digest = hashlib.sha256(f"{seed} {number}".encode()).digest()
         length = SHORTEST + digest[-1] % (LONGEST - SHORTEST + 1)
         chosen = [CHOICE[byte % len(CHOICE)] for byte in digest[:length]]
         first = chosen.index(RESTART) if RESTART in chosen else length

@@ -122,3 +122,11 @@ def test_shrinking_ends_after_some_replays() -> None:
     found = histories.shrunk("A" * 40, first, _failing(needs="A" * 40, played=played))
     assert found == ("A" * 40, first)
     assert len(played) == histories.SHRINKINGS
+
+
+def test_the_histories_of_a_soak_follow_from_its_seed() -> None:
+    soaking = list(histories.soaking(7))
+    assert soaking == list(histories.soaking(7))
+    assert soaking != list(histories.soaking(8))
+    assert len(soaking) == histories.SOAK
+    assert set(soaking[:15]) != set(histories.further())
