@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from collections.abc import Sequence
 
 from pytest_dra.bench import Bench
@@ -127,10 +128,7 @@ def test_slice_019_api_errors(dra_bench: Bench) -> None:
         with hindrances.refused_updates(dra_bench, second) as refused:
             edited = hindrances.edit(dra_bench, second)
             if dra_bench.reverts is not False:
-                now = second.wait_for_slices(
-                    lambda now: publishing.says_the_same(now, before[second.name]), within_s=limit
-                )
-                now = _wait(second, before[second.name], limit) if second.over else now
+                now = _wait(second, before[second.name], limit, wanted=publishing.says_the_same)
                 if refused.requests:
                     what = f"an edit, and {refused.requests} times 409 for its repair"
                     publishing.must_be_right(
@@ -221,14 +219,21 @@ def _must_be_as_many(instance: Instance, before: Sequence[Json], limit_s: float)
     )
 
 
-def _wait(instance: Instance, before: Sequence[Json], limit_s: float) -> list[Json]:
-    """Wait until there are as many devices as before; a driver that has ended is started again."""
+def _wait(
+    instance: Instance,
+    before: Sequence[Json],
+    limit_s: float,
+    *,
+    wanted: Callable[[Sequence[Json], Sequence[Json]], bool] = publishing.has_as_many,
+) -> list[Json]:
+    """Wait until there are as many devices as before, or they say the same (``wanted``).
+
+    A driver that has ended is started again.
+    """
     deadline = Deadline.after(limit_s)
     for _ in range(STARTS):
-        now = instance.wait_for_slices(
-            lambda now: publishing.has_as_many(now, before), within_s=deadline.left_s()
-        )
-        if publishing.has_as_many(now, before) or not instance.over:
+        now = instance.wait_for_slices(lambda now: wanted(now, before), within_s=deadline.left_s())
+        if wanted(now, before) or not instance.over:
             break
         instance.start_again()
     return instance.slices()

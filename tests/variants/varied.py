@@ -40,6 +40,7 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V18": {"injection": {"kind": "nri"}},
     "V23-ALL": {"driver": {"takes_all_devices": True}},
     "V23-ONE": {"driver": {"one_claim_per_pod": True}},
+    "V22": {"budgets": {"repair": 150}},
     "V26": {"budgets": {"repair": 150}},
     "V26-60": {"budgets": {"repair": 150}},
     "V11": {"features": {"MultiPodClaim": {"supported": False}}},
