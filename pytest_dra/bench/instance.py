@@ -226,7 +226,7 @@ class Instance:
         return None
 
     def plugin(self, *, within_s: float | None = None) -> Plugin | None:
-        """The plugin of the process that runs now, registered and connected.
+        """The plugin of the process that runs now, registered to stay and connected.
 
         Waits up to ``budgets.start`` (or ``within_s``); then it is what the kubelet has.
         """
@@ -234,7 +234,9 @@ class Instance:
 
         def connected_or_over() -> bool:
             plugin = self._plugin_now()
-            return self.over or (plugin is not None and plugin.client.is_connected)
+            return self.over or (
+                plugin is not None and plugin.client.is_connected and self.kubelet.keeps(plugin)
+            )
 
         until(self.timeline, connected_or_over, Deadline.after(span))
         return self._plugin_now()
@@ -382,9 +384,8 @@ class Instance:
     def socket_path(self, endpoint: str) -> Path:
         """The file that an endpoint of GetInfo can only mean, however it is written.
 
-        Relative paths start in the working directory, which the driver shares with us, and a
-        scheme is taken off:
-        whether the form is right is the matter of one case, and must not spoil the others.
+        Relative paths start in the working directory, which the driver shares with us, and a scheme
+        is taken off: whether the form is right is one case's matter.
         """
         plain = endpoint.removeprefix("unix://").removeprefix("unix:")
         return self.place.outside(Path(plain) if plain.startswith("/") else Path.cwd() / plain)

@@ -158,6 +158,14 @@ class Kubelet:
 
         return until(self._timeline, connected, deadline) or self._pick(driver)
 
+    def keeps(self, plugin: Plugin) -> bool:
+        """False for a registered plugin that will be deregistered at once: its socket has gone.
+
+        An attempt that waits on a dead socket registers what comes in its place, and the kubelet
+        registers that once more since it is another socket.
+        """
+        return self._life is not None and self._life.keeps(plugin)
+
     def prepare(
         self, driver: str, claims: Sequence[ClaimRef], *, timeout_s: float | None = None
     ) -> NodeReply:

@@ -98,6 +98,12 @@ class Life:
             if thread.is_alive():
                 thread.join(deadline.left_s())
 
+    def keeps(self, plugin: Plugin) -> bool:
+        """False if the next look deregisters the plugin: another socket is at its path, or none."""
+        identity = identity_of(plugin.socket)
+        with self._lock:
+            return self._schedule.is_of(plugin.socket, identity)
+
     def pause(self, span_s: float) -> bool:
         """Let ``span_s`` pass; False as soon as this life has ended."""
         end = self._clock.now() + span_s

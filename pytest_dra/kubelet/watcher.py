@@ -163,6 +163,11 @@ class Schedule:
         if identity is not None:
             self._watched[path].identity = identity
 
+    def is_of(self, path: Path, identity: Identity | None) -> bool:
+        """True if this is the socket that the newest attempt at ``path`` met."""
+        watched = self._watched.get(path)
+        return watched is not None and watched.identity == identity
+
     def end(self, path: Path, outcome: Next, *, plugin: Plugin | None, now: float) -> None:
         """An attempt has ended. ``plugin`` is what is registered by it now."""
         watched = self._watched[path]

@@ -193,6 +193,8 @@ def test_a_socket_that_was_replaced_between_look_and_attempt_is_registered_once(
     schedule.begin(path, seen)
     schedule.identify(path, met)
     schedule.end(path, Next.REGISTERED, plugin=None, now=0.0)
+    assert schedule.is_of(path, met)
+    assert not schedule.is_of(path, seen)
     assert schedule.departed({path: met}) == []
     assert schedule.due({path: met}, now=1.0, limit=1) == []
 
