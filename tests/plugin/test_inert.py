@@ -112,5 +112,5 @@ def test_an_ini_file_may_choose_cases_for_whoever_names_a_driver(runs: Runs) -> 
 def test_help_names_each_option_in_all_its_spellings(runs: Runs) -> None:
     done = runs.inside("--help")
     text = " ".join(text_of(done).split())
-    assert "--dra-driver=fake|exec:COMMAND|IMAGE" in text
+    assert "--dra-driver=fake|exec:COMMAND|attach|IMAGE" in text
     assert "[ini dra_require, environment PYTEST_DRA_REQUIRE]" in text
