@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
-from contextlib import suppress
 
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Claims
@@ -73,7 +72,9 @@ class Bench(Offering):
         self._lent = False
         self.warnings = Warnings()
         self._registration: Registration | Violation | None = None
-        self._mute = False
+        self._answered = False
+        self._mute = ""
+        self._judged = MUTE
         self._unstartable: LaunchError | None = None
         self._cycle: PlainCycle | None = None
         self.family = Family(
@@ -247,22 +248,28 @@ class Bench(Offering):
         """What GetInfo answers; Violation if nothing."""
         found = self.registration()
         try:
-            return found.info()
+            info = found.info()
         except Violation:
-            self._mute = True
+            self._mute = self._judged if self._answered else MUTE
             raise
+        self._answered = True
+        return info
 
     def answering(self) -> Registration:
         """:meth:`registration`, for cases that judge more than that GetInfo answers.
 
         Raises:
+            Violation: it does not answer any more, which no other case has found so far.
             Blocked: it does not answer at all; a new process is not asked again.
         """
         if not self._mute:
-            with suppress(Violation):
+            try:
                 self.get_info()
+            except Violation:
+                if self._answered:
+                    raise
         if self._mute:
-            raise Blocked(MUTE)
+            raise Blocked(self._mute)
         return self.registration()
 
     def forget(self) -> None:
@@ -292,6 +299,7 @@ class Bench(Offering):
             self._renew()
         if works:
             self._must_work(case)
+        self._judged = case.id
         self.timeline.add(Mark(text=f"case {case.id} begins"))
         try:
             yield

@@ -17,6 +17,7 @@ from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
 from pytest_dra.bench.devices import published_on
 from pytest_dra.bench.node import Node
+from pytest_dra.bench.obituary import add_condition
 from pytest_dra.bench.obituary import obituary_of
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.publishing import WRITES
@@ -112,9 +113,7 @@ class Instance:
         self._cluster = cluster
         self.place = node
         self._expected_name = driver_name
-        self.user = cluster.driver_kubeconfig(
-            self.directories.kubeconfig, instance=name, node=node.name
-        )
+        self.user = self._write_kubeconfig()
         self.kubelet = Kubelet(
             registry_dir=self.directories.registry_dir,
             timeline=timeline,
@@ -151,9 +150,9 @@ class Instance:
         # same path, and is deregistered, with all its calls, at the kubelet's next look.
         self._predecessors = self.kubelet.plugins()
         self.timeline.add(Mark(text="driver starts", instance=self.name))
+        self.directories.mend()
         if self._expected_name:
-            # Some drivers expect the directory that a DaemonSet's hostPath mount would have made.
-            self.directories.driver_dir(self._expected_name).mkdir(mode=0o755, exist_ok=True)
+            self.directories.make_driver_dir(self._expected_name)
         self.driver.start()
 
     def stop(self) -> None:
@@ -205,7 +204,9 @@ class Instance:
         self.driver.kill()
         self.kubelet.stop()
         self.place.wipe()
-        self._delete_slices()
+        self._write_kubeconfig()
+        self.place.wipe_slices(None)
+        self.place.delete_slices(self.slices())
         self.start()
 
     @property
@@ -371,15 +372,13 @@ class Instance:
         return Tree.of_node(self.directories)
 
     def obituary(self) -> str:
-        """How the driver ended by itself, in one line; empty while it runs."""
+        """How the driver ended by itself; empty while it runs."""
         return obituary_of(self.driver)
 
     def add_obituary(self, violation: Violation) -> None:
-        """Say in the finding that the driver has ended by itself, which mostly explains it."""
+        """Say in the finding what has become of driver and node, which mostly explains it."""
         until(self.timeline, lambda: self.over, Deadline.after(END_NOTED_S))
-        obituary = self.obituary()
-        if obituary and obituary not in str(violation.got):
-            violation.got = f"{violation.got}; {obituary}"
+        add_condition(violation, self.driver, self.directories)
 
     def socket_path(self, endpoint: str) -> Path:
         """The file that an endpoint of GetInfo can only mean, however it is written.
@@ -395,6 +394,6 @@ class Instance:
         self.timeline.add(Mark(text=text, instance=self.name))
         self.place.wipe_slices(driver)
 
-    def _delete_slices(self) -> None:
-        self.place.wipe_slices(None)
-        self.place.delete_slices(self.slices())
+    def _write_kubeconfig(self) -> str:
+        path = self.directories.kubeconfig
+        return self._cluster.driver_kubeconfig(path, instance=self.name, node=self.node)

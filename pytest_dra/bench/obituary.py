@@ -1,8 +1,18 @@
-"""How a driver has ended by itself, in one line."""
+"""What has become of a driver, in one line: mostly it explains what a case finds."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pytest_dra.launch import Driver
+from pytest_dra.launch import NodeDirectories
+from pytest_dra.spec import Violation
+
+STOPPED = frozenset({"T", "t"})
+"""States of a process that stands still until SIGCONT, or because of a debugger (proc(5))."""
+
+FOREGROUND = "; a driver has to stay in the foreground"
+"""What is added where a process has ended as if its work were done, as a daemon's parent does."""
 
 
 def obituary_of(driver: Driver) -> str:
@@ -11,5 +21,28 @@ def obituary_of(driver: Driver) -> str:
         if end.exit_code is None and not end.log_tail:
             return f"process {end.component!r} has ended"
         last = (end.log_tail.strip().splitlines() or ["(no output)"])[-1]
-        return f"process {end.component!r} exited with code {end.exit_code}: {last}"
+        hint = FOREGROUND if end.exit_code == 0 else ""
+        return f"process {end.component!r} exited with code {end.exit_code}: {last}{hint}"
     return ""
+
+
+def add_condition(violation: Violation, driver: Driver, directories: NodeDirectories) -> None:
+    """Say in a finding what is wrong with the driver as a process, or with its node."""
+    for fact in (obituary_of(driver), _standstill_of(driver), directories.damage()):
+        if fact and fact not in str(violation.got):
+            violation.got = f"{violation.got}; {fact}"
+
+
+def _standstill_of(driver: Driver) -> str:
+    for name, process in driver.processes.items():
+        if process.alive and _state_of(process.pid) in STOPPED:
+            return f"process {name!r} stands still: it was stopped by a signal"
+    return ""
+
+
+def _state_of(pid: int) -> str:
+    try:
+        # The command may contain blanks and brackets; the state comes after the last one.
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_dra.launch.error import LaunchError
 from pytest_dra.launch.process import Keeper
+from pytest_dra.launch.removal import remove
 from pytest_dra.launch.removal import restore
 
 SOCKET_PATH_LIMIT = 107
@@ -117,10 +118,13 @@ class NodeDirectories:
     def wipe(self) -> None:
         """Let registry, plugins and CDI directories be there and empty; links are not followed.
 
+        The kubeconfig is removed: a driver may have written to it.
+
         Raises:
             LaunchError: they cannot be.
         """
         self.mend()
+        remove(str(self.kubeconfig))
         for directory in self._of_drivers:
             empty(directory)
 
@@ -143,7 +147,10 @@ class NodeDirectories:
             raise LaunchError(f"cannot make {error.filename} anew: {error.strerror}") from error
 
     def make_driver_dir(self, name: str) -> None:
-        """Make :meth:`driver_dir` as a hostPath mount would, and nothing elsewhere."""
+        """Make :meth:`driver_dir`, as a DaemonSet's hostPath mount does, and nothing elsewhere.
+
+        Some drivers expect it to be there.
+        """
         directory = self.driver_dir(name)
         with contextlib.suppress(OSError):
             if not self.plugins_dir.is_symlink():
