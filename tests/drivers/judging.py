@@ -18,6 +18,7 @@ import yaml
 
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
+from tests.drivers import peak
 
 PROJECT = Path(__file__).parents[2]
 
@@ -28,6 +29,8 @@ GONE_S = 5.0
 """Wait for killed processes to leave the process table."""
 
 TOKEN = "DRA_DRIVERS_TEST"
+PEAK_FILE = "peak"
+KIB_PER_MIB = 1024
 GOOD = "tests.drivers.good"
 
 
@@ -36,7 +39,8 @@ class Judged:
     """What a run said, how it ended, and what was left.
 
     ``cases`` are the entries of the report by id; ``left`` are paths below the temporary directory
-    of the run and command lines of processes that outlived it.
+    of the run, mounts in it, and command lines of processes that outlived it. ``peak_mib`` is the
+    most memory that the process of pytest has used, None if it did not come to its end.
     """
 
     code: int
@@ -45,6 +49,7 @@ class Judged:
     report: Mapping[str, Any]
     cases: Mapping[str, Mapping[str, Any]]
     left: tuple[str, ...]
+    peak_mib: float | None = None
 
     def ids(self, *states: str) -> set[str]:
         """Ids in one of these states."""
@@ -99,7 +104,7 @@ def judge(
     with tempfile.TemporaryDirectory(prefix="d", dir="/tmp") as scratch:
         work, results = Path(scratch) / "w", Path(scratch) / "r"
         work.mkdir()
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", peak.__name__]
         command += [f"--dra-output={results}", *options]
         if driver:
             command.append(f"--dra-driver={driver}")
@@ -120,14 +125,17 @@ def judge(
         seconds = time.monotonic() - began
         file = results / "report.yaml"
         report = yaml.safe_load(file.read_text("utf-8")) if file.exists() else {}
-        directories = [path.name for path in Path(scratch).iterdir() if path not in (work, results)]
+        noted = work / PEAK_FILE
+        peak_mib = int(noted.read_text("utf-8")) / KIB_PER_MIB if noted.exists() else None
+        left = _left(scratch, token, but={work, results})
     return Judged(
         code=done.returncode,
         output=done.stdout + done.stderr,
         seconds=seconds,
         report=report,
         cases={entry["id"]: entry for entry in report.get("cases", ())},
-        left=(*directories, *_processes(token)),
+        left=left,
+        peak_mib=peak_mib,
     )
 
 
@@ -140,22 +148,38 @@ def _write_profile(work: Path, profile: Mapping[str, Any]) -> Path:
 
 def _environment(scratch: str, token: str) -> dict[str, str]:
     kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
-    return {**kept, "TMPDIR": scratch, "PYTHONPATH": str(PROJECT), TOKEN: token}
+    return {
+        **kept,
+        "TMPDIR": scratch,
+        "PYTHONPATH": str(PROJECT),
+        TOKEN: token,
+        peak.FILE: f"{scratch}/w/{PEAK_FILE}",
+    }
 
 
-def _processes(token: str) -> list[str]:
-    """Command lines of the processes that came of a run and do not end."""
-    poll(lambda: not _marked(token), Deadline.after(GONE_S))
-    return _marked(token)
+def _left(scratch: str, token: str, *, but: set[Path]) -> tuple[str, ...]:
+    """What a run has left that does not go away by itself in a moment."""
+    poll(lambda: not _marked(scratch, token), Deadline.after(GONE_S))
+    directories = [path.name for path in Path(scratch).iterdir() if path not in but]
+    mounts = Path("/proc/self/mounts").read_text("utf-8").splitlines()
+    mounted = [line for line in mounts if f"{scratch}/" in line]
+    return (*directories, *mounted, *_marked(scratch, token))
 
 
-def _marked(token: str) -> list[str]:
-    mark = f"{TOKEN}={token}".encode()
+def _marked(scratch: str, token: str) -> list[str]:
+    """Command lines of the processes with the token in their environment, or a path of the run.
+
+    A driver can take its environment away from a child; such a child of ours names a path.
+    """
+    mark, place = f"{TOKEN}={token}".encode(), f"{scratch}/".encode()
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            command = (entry / "cmdline").read_bytes()
+            if entry.name.isdigit() and (
+                place in command or mark in (entry / "environ").read_bytes().split(b"\0")
+            ):
+                found.append(command.replace(b"\0", b" ").decode())
         except OSError:
             continue
     return found
