@@ -180,7 +180,7 @@ def test_reg_009_kubelet_restart(dra_bench: Bench) -> None:
         dra_bench.unprepare(claim)
 
 
-@case("REG-010", Level.MUST)
+@case("REG-010", Level.MUST, apart=True)
 def test_reg_010_stale_socket(dra_bench: Bench) -> None:
     """a socket left by a killed predecessor does not prevent the start"""
     instance = dra_bench.instance

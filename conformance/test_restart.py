@@ -87,7 +87,7 @@ def test_rst_003_reboot(dra_bench: Bench) -> None:
         _must_be_gone(dra_bench, [claim], before, what="a claim across a reboot")
 
 
-@case("RST-004", Level.SHOULD)
+@case("RST-004", Level.SHOULD, apart=True)
 def test_rst_004_lost_state(dra_bench: Bench) -> None:
     """a lost state file is survived"""
     instance = dra_bench.instance
@@ -112,7 +112,7 @@ def test_rst_004_lost_state(dra_bench: Bench) -> None:
         _must_be_gone(dra_bench, [again, only], before, what=what)
 
 
-@case("RST-006", Level.SHOULD)
+@case("RST-006", Level.SHOULD, apart=True)
 def test_rst_006_corrupt_state(dra_bench: Bench) -> None:
     """a corrupt state file never leads to double use"""
     instance = dra_bench.instance
@@ -139,7 +139,7 @@ def test_rst_006_corrupt_state(dra_bench: Bench) -> None:
     prepare.must_be_refused(reply, second.uid, what=what)
 
 
-@case("RST-007", Level.MUST)
+@case("RST-007", Level.MUST, apart=True)
 def test_rst_007_deleted_meanwhile(dra_bench: Bench) -> None:
     """pods deleted while the driver was down are cleaned up"""
     devices = dra_bench.devices(2)

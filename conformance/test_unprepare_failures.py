@@ -130,7 +130,7 @@ def test_unp_011_no_api_server(dra_bench: Bench) -> None:
     state.nothing_may_be_left(dra_bench.residue_of(claim, before), expected=expected, what=what)
 
 
-@case("UNP-012", Level.SHOULD)
+@case("UNP-012", Level.SHOULD, apart=True)
 def test_unp_012_lost_claim(dra_bench: Bench) -> None:
     """claims that were never unprepared do not lock devices for ever"""
     instance = dra_bench.instance
