@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -77,6 +78,9 @@ def _show(config: pytest.Config, lines: list[str]) -> None:
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     if reporter is None:
+        # --dra-init comes before pytest's own output.
+        sys.stdout.write("\n".join([*lines, ""]))
+        sys.stdout.flush()
         return
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
         reporter.ensure_newline()

@@ -95,6 +95,9 @@ OPTIONS: Final = (
     Option("--dra-driver-name", "name that the driver must register under", "", "NAME"),
     Option("--dra-profile", "profile file of the driver (dra-profile.yaml)", "", "FILE"),
     Option(
+        "--dra-init", "look at the driver once and write a first profile file", "false", flag=True
+    ),
+    Option(
         "--dra-cluster",
         "API server and node: embedded, apiserver, kind or kubeconfig:CONTEXT",
         "embedded",

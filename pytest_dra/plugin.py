@@ -54,17 +54,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Decide what is collected, before pytest does; each of xdist's workers does so again."""
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Decide what is collected, before pytest does; each of xdist's workers does so again.
+
+    ``--dra-init`` runs no tests at all.
+    """
     given = config.args_source is pytest.Config.ArgsSource.ARGS
     try:
         settings = _settings(config)
+        if settings["dra_init"] == "true" and not config.option.help:
+            return _init(config, settings)
         check_driver_is_named(settings)
         collection = collection_of(settings, config.args, given=given)
     except OptionError as error:
         raise pytest.UsageError(str(error)) from error
     config.args = list(collection.paths)
     config.stash[ASKED] = collection.asked
+    return None
+
+
+def _init(config: pytest.Config, settings: Settings) -> int:
+    check_platform()
+    check_later_features(settings)
+    from pytest_dra.initial import write_profile
+
+    return write_profile(settings, tell=teller(config, Path(settings["dra_output"]).absolute()))
 
 
 def _settings(config: pytest.Config) -> Settings:
