@@ -23,7 +23,8 @@ _LONG: Final = re.compile(r"([+-]?)0*([0-9]{0,40})")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _HEX: Final = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _SPECIAL: Final = re.compile(r"([+-]?)(inf|infinity)|nan", re.IGNORECASE)
-_SEPARATED: Final = re.compile(r"(?:(?<=[0-9a-fA-F])|(?<=0[xX]))_(?=[0-9a-fA-F])")
+_SEPARATED: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
+_SEPARATED_HEX: Final = re.compile(r"(?:(?<=[0-9a-fA-F])|(?<=0[xX]))_(?=[0-9a-fA-F])")
 """Underscores that may stand between digits."""
 _BOOLS: Final = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
@@ -95,7 +96,8 @@ def _double_text(text: str) -> object:
     if len(text) > _TEXT_MAX:
         return _failed(text, "double")
     if "_" in text:
-        bare = _SEPARATED.sub("", text)
+        hexadecimal = text.lstrip("+-")[:2] in ("0x", "0X")
+        bare = (_SEPARATED_HEX if hexadecimal else _SEPARATED).sub("", text)
         text = text if "_" in bare else bare
     if _DECIMAL.fullmatch(text):
         number = float(text)

@@ -19,7 +19,8 @@ _EMPTY: Final = CelMap()
 
 _LISTS: Final = ("ints", "bools", "strings", "versions")
 _SCALARS: Final = ("int", "bool", "string", "version")
-_AS_THEY_ARE: Final = {"string": str, "bool": bool}
+AS_THEY_ARE: Final = {"string": str, "bool": bool}
+"""Kinds of attributes whose values need nothing but the right type."""
 
 
 def split_name(name: str, driver: str) -> tuple[str, str]:
@@ -37,12 +38,10 @@ def attribute_value(name: str, attribute: Any, *, lists: bool) -> object:
     if attribute.__class__ is dict and len(attribute) == 1:
         ((kind, value),) = attribute.items()
         # The common case by a shorter way: the rest would come to the same.
-        if value.__class__ is _AS_THEY_ARE.get(kind):
-            return value
-        if kind == "int" and value.__class__ is int and INT_MIN <= value <= INT_MAX:
-            return value
         if kind == "version" and value.__class__ is str:
             return _version(name, value)
+        if value.__class__ is AS_THEY_ARE.get(kind):
+            return value
     if isinstance(attribute, Mapping):
         for kind in (*_LISTS, *_SCALARS) if lists else _SCALARS:
             value = attribute.get(kind)
@@ -69,7 +68,7 @@ def _converted(name: str, kind: str, value: Any) -> object:
 
 
 def _version(name: str, value: str) -> SemVer:
-    version = opaque.semver_of(value)
+    version = opaque.version_of(value)
     if not isinstance(version, SemVer):
         raise _failed(name, "attribute-version", f"has no strict version but {value!r:.60}")
     return version
@@ -81,9 +80,10 @@ def capacity_value(name: str, entry: Any) -> object:
     Raises:
         EvaluationError: it is none.
     """
-    plain = entry.__class__ is dict or isinstance(entry, Mapping)
-    amount = entry.get("value") if plain else entry
-    quantity = opaque.quantity_of(str(amount).strip() if amount is not None else "0")
+    amount = entry.get("value") if isinstance(entry, (dict, Mapping)) else entry
+    if amount.__class__ is not str:
+        amount = "0" if amount is None else str(amount)
+    quantity = opaque.capacity_of(amount.strip())
     if isinstance(quantity, CelError):
         raise EvaluationError(CelError("parse-quantity", f"capacity {name}: {quantity.message}"))
     return quantity

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import ipaddress
 import re
+from typing import Any
 from typing import Final
 
+from pytest_dra.api.quantity import NANO
 from pytest_dra.api.quantity import NumberMissingError
 from pytest_dra.api.quantity import Quantity
 from pytest_dra.api.quantity import QuantityError
@@ -22,16 +24,41 @@ _BITS_MAX: Final = 19
 """Digits of a prefix length that is a number of 64 bits."""
 
 
-class QuantityValue:
-    """A quantity. ``summed`` ones came out of add() or sub(), which shows in comparisons."""
+_SHARED_MAX: Final = 4096
+"""Values of device attributes that are kept, for devices that have them, too."""
 
-    __slots__ = ("amount", "nanos", "summed")
+_DIGITS_MAX: Final = 15
+
+_SIMPLE: Final = re.compile(r"([0-9]{1,6}(?=[KMGT]i)|[0-9]{1,15}(?!.i))([KMGT]i|[mkMGT]?)")
+"""Quantities that are well-formed and exact whatever the digits."""
+
+_FACTORS: Final = {
+    "m": 10**6, "": NANO, "k": NANO * 10**3, "M": NANO * 10**6, "G": NANO * 10**9,
+    "T": NANO * 10**12, "Ki": NANO << 10, "Mi": NANO << 20, "Gi": NANO << 30, "Ti": NANO << 40,
+}  # fmt: skip
+
+
+class QuantityValue:
+    """A quantity. ``summed`` ones came out of add() or sub(), which shows in comparisons.
+
+    ``nanos`` are billionths; ``amount`` may be worked out when it is first asked for.
+    """
+
+    __slots__ = ("amount", "nanos", "summed", "text")
     type_name = "kubernetes.Quantity"
+    text: str
 
     def __init__(self, amount: Quantity, *, summed: bool = False) -> None:
         self.amount = amount
         self.nanos = amount.nanos
         self.summed = summed
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for attributes that are not there yet.
+        if name != "amount":
+            raise AttributeError(name)
+        self.amount = amount = Quantity.parse(self.text)
+        return amount
 
     def equals(self, other: object) -> bool | CelError:
         """``==`` with this value on the left."""
@@ -45,6 +72,32 @@ class QuantityValue:
 
     def __str__(self) -> str:
         return self.amount.canonical
+
+
+_quantities: dict[str, QuantityValue] = {}
+
+
+def capacity_of(text: str) -> QuantityValue | CelError:
+    """The quantity of a capacity, shared with others of the same text."""
+    made = _quantities.get(text)
+    if made is not None:
+        return made
+    if text.isdigit() and text.isascii() and len(text) <= _DIGITS_MAX:
+        nanos = int(text) * NANO
+    else:
+        match = _SIMPLE.fullmatch(text)
+        if match is None:
+            return quantity_of(text)
+        digits, suffix = match.groups()
+        nanos = int(digits) * _FACTORS[suffix]
+    made = QuantityValue.__new__(QuantityValue)
+    made.nanos = nanos
+    made.summed = False
+    made.text = text
+    if len(_quantities) >= _SHARED_MAX:
+        _quantities.clear()
+    _quantities[text] = made
+    return made
 
 
 @functools.lru_cache(maxsize=4096)
@@ -66,7 +119,10 @@ _DIGITS: Final = re.compile(r"[0-9]+")
 
 
 class SemVer:
-    """A semantic version. Build metadata plays no part in order and equality."""
+    """A semantic version. Build metadata plays no part in order and equality.
+
+    ``key`` is the rank; the other parts may be filled in when they are first asked for.
+    """
 
     __slots__ = ("build", "key", "major", "minor", "patch", "pre")
     type_name = "kubernetes.Semver"
@@ -81,6 +137,13 @@ class SemVer:
         if pre:
             ranked = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre)
         self.key = (*numbers, 0 if pre else 1, ranked)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for attributes that are not there yet.
+        if name not in _VERSION_PARTS:
+            raise AttributeError(name)
+        SemVer.__init__(self, self.key[:3], (), ())
+        return getattr(self, name)
 
     def equals(self, other: object) -> bool | CelError:
         """``==`` with this value on the left."""
@@ -97,6 +160,28 @@ class SemVer:
         if self.pre:
             text += "-" + ".".join(self.pre)
         return text + "+" + ".".join(self.build) if self.build else text
+
+
+_VERSION_PARTS: Final = frozenset({"build", "major", "minor", "patch", "pre"})
+
+_versions: dict[str, SemVer] = {}
+
+
+def version_of(text: str) -> SemVer | CelError:
+    """The version of an attribute, shared with others of the same text."""
+    made = _versions.get(text)
+    if made is not None:
+        return made
+    match = _PLAIN.fullmatch(text)
+    if match is None:
+        return semver_of(text)
+    made = SemVer.__new__(SemVer)
+    major, minor, patch = match.groups()
+    made.key = (int(major), int(minor), int(patch), 1, ())
+    if len(_versions) >= _SHARED_MAX:
+        _versions.clear()
+    _versions[text] = made
+    return made
 
 
 @functools.lru_cache(maxsize=4096)

@@ -242,7 +242,7 @@ class _Planner:
         except regex.RegexError as error:
             raise PlanError(str(error)) from error
         function = {
-            "matches": strings.matches, "find": _guarded_find, "findAll": _guarded_find_all,
+            "matches": _guarded_matches, "find": _guarded_find, "findAll": _guarded_find_all,
         }[node.function]  # fmt: skip
         return CallStep(node.id, args, function, cost, eager=False)
 
@@ -342,13 +342,24 @@ def _unequal(left: object, right: object) -> bool:
     return operations.equal(left, right) is not True
 
 
+def _named(value: object) -> object:
+    """With a constant pattern a type passes as the text of its name."""
+    return value.name if isinstance(value, TypeValue) else value
+
+
+def _guarded_matches(text: object, pattern: object) -> object:
+    return strings.matches(_named(text), pattern)
+
+
 def _guarded_find(text: object, pattern: object) -> object:
+    text = _named(text)
     if not isinstance(text, str) or not isinstance(pattern, str):
         return no_overload("find")
     return strings.find(text, pattern)
 
 
 def _guarded_find_all(text: object, pattern: object, limit: Any = -1) -> object:
+    text = _named(text)
     if not isinstance(text, str) or not isinstance(pattern, str) or limit.__class__ is not int:
         return no_overload("findAll")
     return strings.find_all(text, pattern, limit)
