@@ -16,6 +16,7 @@ from pytest_dra.fake_driver.apiserver import ApiError
 from pytest_dra.fake_driver.apiserver import ApiServer
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ClaimGoneError
+from pytest_dra.fake_driver.server import Server
 
 WATCH_LOOK_S = 0.2
 HELD_LIMIT_S = 10.0
@@ -93,8 +94,8 @@ class MemoryApi(ApiServer):
     def __init__(self, kubeconfig: Path | None) -> None:
         super().__init__(kubeconfig)
 
-    def connect(self) -> None:
-        return
+    def connect(self) -> Server:
+        return Server(url="memory", pool=None, headers=dict)
 
     def request(
         self,
