@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.bench.publishing import DELETIONS
 from pytest_dra.bench.publishing import REFUSED
 from pytest_dra.bench.publishing import WRITES
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Timeline
-
-DELETIONS = frozenset({"delete", "deletecollection"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

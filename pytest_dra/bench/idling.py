@@ -5,6 +5,8 @@ from __future__ import annotations
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.bench import history
 from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.publishing import DELETIONS
+from pytest_dra.bench.publishing import REFUSED
 from pytest_dra.bench.publishing import WRITES
 from pytest_dra.checks import idleness
 from pytest_dra.timeline import ApiRequest
@@ -13,9 +15,6 @@ from pytest_dra.timeline import Mark
 from pytest_dra.timeline import ProcessEvent
 
 STARTED = "start"
-
-REFUSED = 400
-"""HTTP status of an answer that says that nothing was written, and above."""
 
 
 def idle(bench: Bench) -> idleness.Idleness:
@@ -36,7 +35,7 @@ def _of(bench: Bench, user: str, node: str) -> idleness.Idleness:
         if isinstance(entry.event, ApiRequest)
         and entry.event.identity == user
         and entry.event.resource == RESOURCE_SLICES.plural
-        and entry.event.verb in WRITES | history.DELETIONS
+        and entry.event.verb in WRITES | DELETIONS
     ]
     own = {write.serial for write in writes}
     others = set(bench.places.values()) - {node}

@@ -20,6 +20,7 @@ from pytest_dra.bench.node import Node
 from pytest_dra.bench.obituary import add_condition
 from pytest_dra.bench.obituary import obituary_of
 from pytest_dra.bench.preparation import Preparation
+from pytest_dra.bench.publishing import DELETIONS
 from pytest_dra.bench.publishing import WRITES
 from pytest_dra.bench.publishing import slices_of
 from pytest_dra.bench.residue import Tree
@@ -258,18 +259,18 @@ class Instance:
 
     def slice_writes(self, *, since: int = 0) -> list[Entry[ApiRequest]]:
         """Create, update and patch requests of ResourceSlices by this instance, oldest first."""
-        return self.timeline.entries(ApiRequest, since=since, where=self._is_slice_write)
+        return self._on_slices(WRITES, since=since)
 
     def slices_as_sent(self) -> list[Json]:
         """The slices of the driver's writes, before defaulting and gate dropping, oldest first."""
         return slices_of(self.slice_writes())
 
-    def _is_slice_write(self, event: ApiRequest) -> bool:
-        return (
-            event.identity == self.user
-            and event.resource == RESOURCE_SLICES.plural
-            and event.verb in WRITES
-        )
+    def _on_slices(self, verbs: frozenset[str], *, since: int = 0) -> list[Entry[ApiRequest]]:
+        def ours(event: ApiRequest) -> bool:
+            slices = event.resource == RESOURCE_SLICES.plural
+            return slices and event.identity == self.user and event.verb in verbs
+
+        return self.timeline.entries(ApiRequest, since=since, where=ours)
 
     def slices(self) -> list[Json]:
         """The driver's slices now, without those of the bench's other nodes."""
@@ -300,17 +301,17 @@ class Instance:
     ) -> list[Json]:
         """Wait until ``wanted`` is true of the slices; returns them as they are then or at the end.
 
-        The slices are read again after each write of the driver, so that waiting costs nothing.
+        The slices are read again after each write or deletion by the driver: waiting is cheap.
         A driver that has ended is not waited for.
         """
         deadline = Deadline.after(within_s)
         seen = -1
 
         def changed() -> bool:
-            return self.over or len(self.slice_writes()) != seen
+            return self.over or len(self._on_slices(WRITES | DELETIONS)) != seen
 
         while True:
-            over, seen = self.over, len(self.slice_writes())
+            over, seen = self.over, len(self._on_slices(WRITES | DELETIONS))
             slices = self.slices()
             if wanted(slices) or over or deadline.passed:
                 return slices

@@ -12,6 +12,9 @@ PATCH = "patch"
 WRITES = frozenset({"create", "update", PATCH})
 """Verbs that bring a slice to the API server."""
 
+DELETIONS = frozenset({"delete", "deletecollection"})
+"""Verbs that take slices away from it."""
+
 REFUSED = 300
 """HTTP status codes from here on are no success."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import is_published
+from pytest_dra.bench.devices import published_on
 from pytest_dra.bench.instance import SETTLE_LIMIT_S
 from pytest_dra.bench.instance import SETTLE_S
 from pytest_dra.bench.offer import nothing_offered
@@ -103,7 +104,15 @@ class Restarts:
         claim = bench.claim([device])
         instance.plugin()
         held = not bench.prepare(claim).error_for(claim.uid)
-        before = tuple(instance.slices())
+        # Some drivers publish long after they have registered, and a node may just have come up.
+        before = tuple(
+            instance.wait_for_slices(
+                published_on(instance.node, sent=instance.slices_as_sent()),
+                within_s=bench.within(instance.budgets.repair),
+            )
+        )
+        if not is_published(before):
+            raise nothing_offered(bench.profile)
         after = []
         with bench.timeline.disturbance("restarts"):
             for number in range(1, TIMES + 1):
