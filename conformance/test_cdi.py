@@ -173,7 +173,7 @@ def test_cdi_009_not_writable(dra_bench: Bench) -> None:
         cdi_specs.only_the_owner_may_write(preparation.modes, proof=[preparation.reply.serial])
 
 
-@case("CDI-010", Level.MUST, apart=True)
+@case("CDI-010", Level.MUST, apart_s=1.5)
 def test_cdi_010_longest_names(dra_bench: Bench) -> None:
     """the longest legal claim names work"""
     expected = dra_bench.plain_cycle().residue

@@ -11,7 +11,7 @@ from pytest_dra.checks import histories
 from pytest_dra.spec import Level
 
 
-@case("IDEM-009", Level.MUST, apart=True)
+@case("IDEM-009", Level.MUST, apart_s=6)
 def test_idem_009_histories(dra_bench: Bench) -> None:
     """any sequence of legal calls ends in the right state"""
     first, second = dra_bench.devices(2)

@@ -99,7 +99,7 @@ def test_idem_007_new_allocation(dra_bench: Bench) -> None:
     prepare.only_these_devices(reply, claim.uid, allocated=claim.pairs(dra_bench.driver), what=what)
 
 
-@case("IDEM-003", Level.MUST, apart=True)
+@case("IDEM-003", Level.MUST, apart_s=1.5)
 def test_idem_003_simultaneous(dra_bench: Bench) -> None:
     """simultaneous Prepares of one claim agree"""
     device = dra_bench.devices(1)[0]

@@ -86,7 +86,7 @@ def _must_work_again(bench: Bench, claim: Claim, *, after: str) -> None:
     bench.unprepare(claim)
 
 
-@case("PREP-016", Level.MUST, apart=True)
+@case("PREP-016", Level.MUST, apart_s=1.5)
 def test_prep_016_abandoned(dra_bench: Bench) -> None:
     """an abandoned Prepare does not act after Unprepare"""
     device = dra_bench.devices(1)[0]

@@ -133,7 +133,7 @@ def test_reg_007_endpoint_listens(dra_bench: Bench) -> None:
     registration.must_be_available(reply, what="an empty Prepare straight after GetInfo")
 
 
-@case("REG-008", Level.SHOULD, apart=True)
+@case("REG-008", Level.SHOULD, apart_s=2)
 def test_reg_008_refused(dra_bench: Bench) -> None:
     """the driver survives a refused registration"""
     instance = dra_bench.instance
@@ -156,7 +156,7 @@ def test_reg_008_refused(dra_bench: Bench) -> None:
     registration.notify_must_be_acknowledged(reply, limit_s=EMPTY_BATCH_S)
 
 
-@case("REG-009", Level.MUST, apart=True)
+@case("REG-009", Level.MUST, apart_s=2)
 def test_reg_009_kubelet_restart(dra_bench: Bench) -> None:
     """registration works again after a kubelet restart"""
     instance = dra_bench.instance
@@ -180,7 +180,7 @@ def test_reg_009_kubelet_restart(dra_bench: Bench) -> None:
         dra_bench.unprepare(claim)
 
 
-@case("REG-010", Level.MUST, apart=True)
+@case("REG-010", Level.MUST, apart_s=0.4)
 def test_reg_010_stale_socket(dra_bench: Bench) -> None:
     """a socket left by a killed predecessor does not prevent the start"""
     instance = dra_bench.instance

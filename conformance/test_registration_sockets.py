@@ -39,7 +39,7 @@ def test_reg_011_length(dra_bench: Bench) -> None:
     )
 
 
-@case("REG-012", Level.SHOULD, apart=True)
+@case("REG-012", Level.SHOULD, apart_s=3)
 def test_reg_012_removed(dra_bench: Bench) -> None:
     """SIGTERM removes the driver's sockets"""
     instance = dra_bench.instance

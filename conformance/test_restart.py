@@ -69,7 +69,7 @@ def test_rst_002_unprepare(dra_bench: Bench) -> None:
         _must_be_free(dra_bench, device, what="Prepare on the device after that")
 
 
-@case("RST-003", Level.MUST, apart=True)
+@case("RST-003", Level.MUST, apart_s=0.6)
 def test_rst_003_reboot(dra_bench: Bench) -> None:
     """Prepare after a reboot writes the CDI spec again"""
     dra_bench.instance.place.must_reboot_truly()
@@ -87,7 +87,7 @@ def test_rst_003_reboot(dra_bench: Bench) -> None:
         _must_be_gone(dra_bench, [claim], before, what="a claim across a reboot")
 
 
-@case("RST-004", Level.SHOULD, apart=True)
+@case("RST-004", Level.SHOULD, apart_s=0.5)
 def test_rst_004_lost_state(dra_bench: Bench) -> None:
     """a lost state file is survived"""
     instance = dra_bench.instance
@@ -112,7 +112,7 @@ def test_rst_004_lost_state(dra_bench: Bench) -> None:
         _must_be_gone(dra_bench, [again, only], before, what=what)
 
 
-@case("RST-006", Level.SHOULD, apart=True)
+@case("RST-006", Level.SHOULD, apart_s=0.5)
 def test_rst_006_corrupt_state(dra_bench: Bench) -> None:
     """a corrupt state file never leads to double use"""
     instance = dra_bench.instance
@@ -139,7 +139,7 @@ def test_rst_006_corrupt_state(dra_bench: Bench) -> None:
     prepare.must_be_refused(reply, second.uid, what=what)
 
 
-@case("RST-007", Level.MUST, apart=True)
+@case("RST-007", Level.MUST, apart_s=1)
 def test_rst_007_deleted_meanwhile(dra_bench: Bench) -> None:
     """pods deleted while the driver was down are cleaned up"""
     devices = dra_bench.devices(2)
@@ -161,7 +161,7 @@ def test_rst_007_deleted_meanwhile(dra_bench: Bench) -> None:
             _must_be_free(dra_bench, device, what="Prepare on the device of such a claim")
 
 
-@case("RST-008", Level.SHOULD, apart=True)
+@case("RST-008", Level.SHOULD, apart_s=4)
 def test_rst_008_slices_stay(dra_bench: Bench) -> None:
     """a restart keeps the slices"""
     seen = dra_bench.restarts.seen()
@@ -172,7 +172,7 @@ def test_rst_008_slices_stay(dra_bench: Bench) -> None:
         instances.slices_must_stay(before, now, during=f"restart {number}")
 
 
-@case("RST-011", Level.SHOULD, apart=True)
+@case("RST-011", Level.SHOULD, apart_s=2)
 def test_rst_011_update(dra_bench: Bench) -> None:
     """an update keeps prepared claims"""
     devices = dra_bench.devices(2)
@@ -193,7 +193,7 @@ def test_rst_011_update(dra_bench: Bench) -> None:
         _must_be_gone(dra_bench, claims, before, what=what)
 
 
-@case("RST-013", Level.SHOULD, apart=True)
+@case("RST-013", Level.SHOULD, apart_s=2.5)
 def test_rst_013_no_api_server(dra_bench: Bench) -> None:
     """an API server that is down at the start is waited for"""
     instance = dra_bench.instance

@@ -34,7 +34,7 @@ MEASURED = 3
 METHODS = (prepare.PREPARE, prepare.UNPREPARE)
 
 
-@case("RST-005", Level.MUST, apart=True)
+@case("RST-005", Level.MUST, apart_s=5)
 def test_rst_005_any_point(dra_bench: Bench) -> None:
     """a crash at any point is repaired by the next call"""
     device = dra_bench.devices(1)[0]

@@ -23,7 +23,7 @@ EARLY_S = 1.0
 """From the registration of an instance to its early death."""
 
 
-@case("RST-014", Level.MUST, apart=True)
+@case("RST-014", Level.MUST, apart_s=0.4)
 def test_rst_014_own_sockets(dra_bench: Bench) -> None:
     """a second instance does not touch the first one's sockets"""
     with (
@@ -38,7 +38,7 @@ def test_rst_014_own_sockets(dra_bench: Bench) -> None:
             registration.get_info_must_answer(each.get_info(), what=f"the {what} instance")
 
 
-@case("RST-009", Level.SHOULD, apart=True)
+@case("RST-009", Level.SHOULD, apart_s=0.4)
 def test_rst_009_shared_work(dra_bench: Bench) -> None:
     """two instances share their work"""
     instance = dra_bench.instance
@@ -80,7 +80,7 @@ def test_rst_009_shared_work(dra_bench: Bench) -> None:
         dra_bench.forget()
 
 
-@case("RST-010", Level.SHOULD, apart=True)
+@case("RST-010", Level.SHOULD, apart_s=2)
 def test_rst_010_death_of_the_new(dra_bench: Bench) -> None:
     """the old instance survives the death of the new one"""
     published = dra_bench.instance.slices()

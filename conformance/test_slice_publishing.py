@@ -110,7 +110,7 @@ def test_slice_017_foreign_slices(dra_bench: Bench) -> None:
             )
 
 
-@case("SLICE-019", Level.MUST, settles=True, apart=True)
+@case("SLICE-019", Level.MUST, settles=True, apart_s=10)
 def test_slice_019_api_errors(dra_bench: Bench) -> None:
     """publishing survives API errors"""
     first = dra_bench.family.neighbour
@@ -145,7 +145,7 @@ def test_slice_019_api_errors(dra_bench: Bench) -> None:
             _must_be_as_many(first, before[first.name], limit)
 
 
-@case("SLICE-020", Level.SHOULD, settles=True, apart=True)
+@case("SLICE-020", Level.SHOULD, settles=True, apart_s=6)
 def test_slice_020_dropped_fields(dra_bench: Bench) -> None:
     """fields dropped by the server do not lead to a write loop"""
     dra_bench.published()

@@ -54,7 +54,7 @@ def test_unp_007_failed_cleanup(dra_bench: Bench) -> None:
     _must_be_released(dra_bench, claim, device, before, what="a claim after a failed Unprepare")
 
 
-@case("UNP-008", Level.MUST, apart=True)
+@case("UNP-008", Level.MUST, apart_s=1)
 def test_unp_008_failed_prepare(dra_bench: Bench) -> None:
     """Unprepare cleans up after a failed Prepare"""
     device = dra_bench.devices(1)[0]
@@ -130,7 +130,7 @@ def test_unp_011_no_api_server(dra_bench: Bench) -> None:
     state.nothing_may_be_left(dra_bench.residue_of(claim, before), expected=expected, what=what)
 
 
-@case("UNP-012", Level.SHOULD, apart=True)
+@case("UNP-012", Level.SHOULD, apart_s=1)
 def test_unp_012_lost_claim(dra_bench: Bench) -> None:
     """claims that were never unprepared do not lock devices for ever"""
     instance = dra_bench.instance

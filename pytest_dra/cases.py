@@ -45,8 +45,9 @@ class CaseError(Exception):
 class Declared:
     """A case with its body; ``settles`` runs it late, when waiting for quiet costs nothing.
 
-    ``apart``: it takes its time and looks at nothing that another case has done, so that it may be
-    judged on a bench of its own while the others go on; its result is waited for at the end.
+    ``apart_s``: a case that looks at nothing that another one has done may be judged on a bench of
+    its own while the others go on; it is how long that takes with a quick driver, so that the long
+    ones begin first. 0 for a case that is judged in its turn.
 
     ``begin`` starts what takes its time; it is called with the bench once the first case of the
     run has been judged, and must return at once. ``ahead`` disturbs the driver under test, and is
@@ -56,7 +57,7 @@ class Declared:
     case: Case
     body: Body
     settles: bool
-    apart: bool = False
+    apart_s: float = 0.0
     begin: Begin | None = None
     ahead: Begin | None = None
 
@@ -79,7 +80,7 @@ def case(
     level: Level,
     *,
     settles: bool = False,
-    apart: bool = False,
+    apart_s: float = 0.0,
     begin: Begin | None = None,
     ahead: Begin | None = None,
 ) -> Callable[[Body], Body]:
@@ -89,7 +90,7 @@ def case(
         id: the case's id.
         level: its level, which must be the catalogue's.
         settles: the body waits until publishing has settled.
-        apart: see :class:`Declared`.
+        apart_s: see :class:`Declared`.
         begin: see :class:`Declared`.
         ahead: see :class:`Declared`.
 
@@ -107,7 +108,7 @@ def case(
         title = (body.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         if title.casefold() != found.title.casefold():
             raise CaseError(f"{id}: docstring {title!r}, title in the catalogue {found.title!r}")
-        _declared[id] = Declared(found, body, settles, apart, begin, ahead)
+        _declared[id] = Declared(found, body, settles, apart_s, begin, ahead)
         setattr(body, ATTRIBUTE, id)
         return body
 

@@ -161,7 +161,7 @@ class Run:
         kept = [(item, id) for item, id in items if id is not None and id in self.chosen]
         dropped = [item for item, id in items if id is not None and id not in self.chosen]
         benches = self.session.plan.benches
-        kept.sort(key=lambda pair: (benches > 1 and declared(pair[1]).apart, _stage(pair[1])))
+        kept.sort(key=lambda pair: (benches > 1 and declared(pair[1]).apart_s > 0, _stage(pair[1])))
         return [*own, *(item for item, _ in kept)], dropped
 
     def end_call(self, outcome: Outcome) -> None:

@@ -135,8 +135,8 @@ class Session:
             return
         if outcome.result.state is State.PASSED:
             ids, self._expected = self._expected, ()
-            apart = [id for id in ids if declared(id).apart and not self._is_decided(id)]
-            self._annexes.begin(apart)
+            apart = [id for id in ids if declared(id).apart_s and not self._is_decided(id)]
+            self._annexes.begin(sorted(apart, key=lambda id: -declared(id).apart_s))
         ids, self._to_begin = self._to_begin, ()
         self._call(bench, [declared(id).begin for id in ids if not self._is_decided(id)])
 
