@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +20,9 @@ from tests.faults.faulty import judge
 
 PARALLEL = 3
 """Runs at a time: a run mostly waits."""
+
+BENCHES = ("PYTEST_DRA_BENCHES", "2")
+"""Benches of each run where nothing else is said: several runs share the machine already."""
 
 ALONE = {"SLICE-005": "SLICE-005"}
 """Faults that are run against these cases instead of their area: with a pool that is never whole
@@ -46,6 +50,7 @@ def difference(fault: str, *, cases: str, output: Path | None = None) -> str:
 
 def main(arguments: list[str]) -> int:
     """Run all faults or those named; prints one line each and a closing line."""
+    os.environ.setdefault(*BENCHES)
     parser = argparse.ArgumentParser(prog="tests.faults.run")
     parser.add_argument("--output", type=Path, default=None)
     parser.add_argument("--whole", action="store_true", help="against the whole suite")

@@ -7,6 +7,7 @@ passed nor not-applicable.
 from __future__ import annotations
 
 import concurrent.futures
+import os
 import sys
 import time
 from collections import Counter
@@ -19,9 +20,13 @@ from tests.variants.varied import not_green
 PARALLEL = 2
 """Runs at a time: a run mostly waits."""
 
+BENCHES = ("PYTEST_DRA_BENCHES", "2")
+"""Benches of each run where nothing else is said: several runs share the machine already."""
+
 
 def main(arguments: list[str]) -> int:
     """Run all variants or those named; prints one line each and a closing line."""
+    os.environ.setdefault(*BENCHES)
     chosen = arguments or [*all_variants(), *SETTINGS]
     wrong = 0
 
