@@ -44,15 +44,13 @@ _TEXT_MAX: Final = 1000
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 _DECIMAL_SUFFIX: Final = {**{power: suffix for suffix, power in _DECIMAL.items()}, 18: "E"}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_LARGE: Final = frozenset({"Pi", "Ei"})
-"""Suffixes with which the server parses the number in another way, which fails without digits."""
-
 _BINARY_SUFFIX: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 _PARTS: Final = re.compile(
     r"(?P<sign>[+-]?)0*(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)"
 )
+_DIGIT: Final = re.compile("[0-9]")
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
 
 
@@ -201,8 +199,6 @@ def _parse(text: str) -> Quantity:
         if 0 < amount < NANO:
             style = "decimal"
         kept = _keeps_binary(digits, fraction, _BINARY[suffix])
-        if suffix in _LARGE and not match["whole"] and not fraction and "0" not in text:
-            raise NumberMissingError(f"no number before the suffix of quantity {text[:80]!r}")
         short = len(digits) + _BINARY[suffix] * 3 // 10 <= _BINARY_DIGITS
         number <<= _BINARY[suffix]
         large = not short or bool(fraction) or number > _INT64_MAX
@@ -212,6 +208,9 @@ def _parse(text: str) -> Quantity:
         amount = _scaled(number, scale + NANO_SCALE)
         kept = _keeps_decimal(digits, fraction, power)
         large = len(digits + fraction) > _EXACT_DIGITS or scale < -NANO_SCALE
+    if large and not _DIGIT.search(text, 0, match.start("suffix")):
+        # Only this other way of parsing does not take nothing for zero.
+        raise NumberMissingError(f"no number before the suffix of quantity {text[:80]!r}")
     if large and number:
         capped = style == "binary" and amount == _INT64_MAX * NANO
         number, scale = (_INT64_MAX, 0) if capped else (amount, -NANO_SCALE)
