@@ -53,6 +53,8 @@ def write_profile(settings: Settings, *, tell: Tell | None = None) -> int:
             f"--dra-init: {file} is there already and is not overwritten; "
             "name another file with --dra-profile=FILE, or move it away"
         )
+    if not file.parent.is_dir():
+        raise OptionError(f"--dra-init: cannot write {file}: there is no directory {file.parent}")
     if not settings["dra_driver"]:
         raise OptionError(
             "--dra-init: no driver is named; add --dra-driver='exec:COMMAND LINE', attach or fake"

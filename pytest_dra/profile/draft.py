@@ -97,4 +97,5 @@ def yaml_of(value: Any) -> str:
         return f"[{', '.join(yaml_of(each) for each in value)}]"
     if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in WORDS:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)

@@ -107,6 +107,8 @@ FIELDS: Final = (
         "False if it never looks at the kernel's boot id: a reboot is played without --dra-jail.",
         "true",
     ),
+    Field("driver.takes_all_devices", "True if a claim holds every device of the node.", "false"),
+    Field("driver.one_claim_per_pod", "True if a pod has one claim of it at most.", "false"),
     Field("driver.extra_rights", "Rights in the API beyond the usual ones.", EXEMPTIONS),
     Field("driver.privileges", "Privileges and mounts of its pod beyond the usual.", EXEMPTIONS),
     Field(
