@@ -142,7 +142,7 @@ def test_rst_006_corrupt_state(dra_bench: Bench) -> None:
 @case("RST-007", Level.MUST, apart_s=1)
 def test_rst_007_deleted_meanwhile(dra_bench: Bench) -> None:
     """pods deleted while the driver was down are cleaned up"""
-    devices = dra_bench.devices(2)
+    devices = dra_bench.up_to(2)
     run_in(dra_bench, devices)
     before = dra_bench.instance.tree()
     claims = [_prepared(dra_bench, device) for device in devices]
@@ -175,7 +175,7 @@ def test_rst_008_slices_stay(dra_bench: Bench) -> None:
 @case("RST-011", Level.SHOULD, apart_s=2)
 def test_rst_011_update(dra_bench: Bench) -> None:
     """an update keeps prepared claims"""
-    devices = dra_bench.devices(2)
+    devices = dra_bench.up_to(2)
     run_in(dra_bench, devices)
     before = dra_bench.instance.tree()
     with dra_bench.timeline.disturbance("previous release"):

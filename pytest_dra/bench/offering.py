@@ -53,6 +53,10 @@ class Offering:
             raise NotApplicable("driver.takes_all_devices: one claim holds every device")
         return self._offer.devices(count)[:count]
 
+    def up_to(self, count: int) -> list[Device]:
+        """Free devices for ``count`` claims at a time, or for one where the driver has but one."""
+        return self.devices(1 if self.profile.driver.takes_all_devices else count)
+
     def batch(self, count: int, *, at_most: int) -> list[Device]:
         """Free devices for the claims of one call, ``count`` or more; one where a call has one."""
         driver = self.profile.driver

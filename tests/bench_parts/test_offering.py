@@ -38,7 +38,7 @@ def offering(*, takes_all_devices: bool = False, one_claim_per_pod: bool = False
 
 def test_usually_every_claim_can_have_any_device() -> None:
     usual = offering()
-    assert usual.devices(2) == [A, B]
+    assert usual.devices(2) == usual.up_to(2) == [A, B]
     assert usual.batch(2, at_most=8) == [A, B, C]
     assert usual.batch(2, at_most=2) == [A, B]
     assert usual.together(B) == (B,)
@@ -49,7 +49,7 @@ def test_usually_every_claim_can_have_any_device() -> None:
 
 def test_a_driver_that_gives_away_all_devices_has_one_claim_at_a_time() -> None:
     whole = offering(takes_all_devices=True)
-    assert whole.devices(1) == [A]
+    assert whole.devices(1) == whole.up_to(2) == [A]
     assert whole.devices(2, in_one_claim=True) == [A, B]
     assert whole.batch(2, at_most=8) == [A]
     with pytest.raises(NotApplicable, match=r"driver\.takes_all_devices: one claim holds every"):
