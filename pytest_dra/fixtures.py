@@ -7,10 +7,13 @@ embedded one. Nothing heavy is imported before a test asks for one of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dra.attaching import check_alone
+from pytest_dra.attaching import teller
 from pytest_dra.options import OptionError
 from pytest_dra.options import check_later_features
 from pytest_dra.options import check_platform
@@ -39,10 +42,12 @@ def dra_session(pytestconfig: pytest.Config) -> Iterator[Session]:
     try:
         check_platform()
         check_later_features(settings)
+        check_alone(settings, pytestconfig)
         from pytest_dra.planning import plan_of
         from pytest_dra.session import Session
 
-        session = Session(plan_of(settings)[1])
+        tell = teller(pytestconfig, Path(settings["dra_output"]).absolute())
+        session = Session(plan_of(settings, tell=tell)[1])
     except OptionError as error:
         pytest.fail(str(error), pytrace=False)
     with session:
