@@ -53,7 +53,9 @@ def fits(kind: CelType, value: object) -> bool:
 
 
 def _ordering(test: Callable[[int, int], bool]) -> Function:
-    def ordered(left: object, right: object) -> object:
+    def ordered(left: Any, right: Any) -> object:
+        if left.__class__ is int and right.__class__ is int:
+            return test(left, right)
         if not operations.is_comparable(left):
             return no_overload()
         found = operations.compare(left, right)

@@ -184,7 +184,8 @@ def add(left: Any, right: Any) -> object:
     """``+``."""
     kind, other = left.__class__, right.__class__
     if kind is int and other is int:
-        return _int(left + right)
+        total = left + right
+        return total if INT_MIN <= total <= INT_MAX else _int(total)
     if kind is Uint and other is Uint:
         return _uint(int(left) + int(right))
     if kind is other and kind in (float, str, bytes):

@@ -18,6 +18,9 @@ from pytest_dra.cel.attributes import Chain
 from pytest_dra.cel.attributes import Choice
 from pytest_dra.cel.attributes import DynamicQualifier
 from pytest_dra.cel.attributes import Qualifier
+from pytest_dra.cel.building import ListStep
+from pytest_dra.cel.building import MapStep
+from pytest_dra.cel.building import MessageStep
 from pytest_dra.cel.checker import NULL_VALUE
 from pytest_dra.cel.checker import Checked
 from pytest_dra.cel.environments import TYPE_VALUES
@@ -30,14 +33,10 @@ from pytest_dra.cel.steps import AttributeStep
 from pytest_dra.cel.steps import CallStep
 from pytest_dra.cel.steps import ConstStep
 from pytest_dra.cel.steps import FoldStep
-from pytest_dra.cel.steps import ListStep
 from pytest_dra.cel.steps import LogicStep
-from pytest_dra.cel.steps import MapStep
 from pytest_dra.cel.steps import MembershipStep
-from pytest_dra.cel.steps import MessageStep
 from pytest_dra.cel.steps import OrStep
 from pytest_dra.cel.steps import Step
-from pytest_dra.cel.steps import accumulator
 from pytest_dra.cel.tree import Call
 from pytest_dra.cel.tree import Const
 from pytest_dra.cel.tree import Fold
@@ -52,6 +51,8 @@ from pytest_dra.cel.values import TypeValue
 from pytest_dra.cel.values import Uint
 from pytest_dra.cel.values import key_of
 from pytest_dra.cel.values import lossless_int
+from pytest_dra.cel.variables import device
+from pytest_dra.cel.variables import reader
 
 _FOLDED: Final = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
@@ -124,10 +125,10 @@ class _Planner:
 
     def variable(self, node: int, name: str) -> Callable[[Scope], object]:
         if node in self.checked.names:
-            return _device
+            return device
         for depth, names in enumerate(reversed(self.scopes)):
             if name in names:
-                return _reader(depth, names.index(name))
+                return reader(depth, names.index(name))
         raise PlanError(f"no variable {name}")
 
     def start(
@@ -319,23 +320,6 @@ class _Planner:
 
 def _constants(*steps: Step) -> list[object]:
     return [step.value for step in steps if isinstance(step, ConstStep)]
-
-
-def _device(scope: Scope) -> object:
-    return scope.device
-
-
-def _reader(depth: int, slot: int) -> Callable[[Scope], object]:
-    """Reads a variable ``depth`` comprehensions outwards."""
-
-    def read(scope: Any) -> object:
-        for _ in range(depth):
-            scope = scope.parent
-        if slot == 0:
-            return accumulator(scope)
-        return scope.first if slot == 1 else scope.second
-
-    return read
 
 
 def _unequal(left: object, right: object) -> bool:

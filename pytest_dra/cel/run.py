@@ -32,6 +32,13 @@ class State:
         ids.append(node)
         self.values.append(value)
 
+    def charge(self, cost: int) -> None:
+        """Add to the cost; the limit is held at each step."""
+        if cost:
+            self.cost += cost
+            if self.cost > self.limit:
+                raise CostExceeded
+
     def drop(self, node: int) -> None:
         """Forget the last value of a node and all that came after it."""
         places = self.places[node]
@@ -40,10 +47,11 @@ class State:
 
     def cut(self, length: int) -> None:
         """Forget all values from ``length`` on."""
-        ids, values, places = self.ids, self.values, self.places
-        while len(ids) > length:
-            places[ids.pop()].pop()
-            values.pop()
+        ids, places = self.ids, self.places
+        for node in ids[length:]:
+            places[node].pop()
+        del ids[length:]
+        del self.values[length:]
 
     def take(self, nodes: tuple[int, ...]) -> list[object] | None:
         """Values of the arguments ``nodes``, which are forgotten; None if one is missing."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 from typing import Protocol
 
-from pytest_dra.cel import messages
 from pytest_dra.cel.attributes import Attribute
+from pytest_dra.cel.attributes import Chain
 from pytest_dra.cel.attributes import Choice
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import CostExceeded
@@ -17,9 +17,6 @@ from pytest_dra.cel.run import Frame
 from pytest_dra.cel.run import Scope
 from pytest_dra.cel.run import observe
 from pytest_dra.cel.runcost import Cost
-from pytest_dra.cel.sizes import LIST_COST
-from pytest_dra.cel.sizes import MAP_COST
-from pytest_dra.cel.sizes import MESSAGE_COST
 from pytest_dra.cel.values import CelMap
 from pytest_dra.cel.values import MutableList
 from pytest_dra.cel.values import Optional
@@ -37,6 +34,12 @@ class Step(Protocol):
         """The value in a scope."""
 
 
+def _placed(error: Any, node: int) -> CelError:
+    """The error, as one of a node if it has none yet."""
+    found: CelError = error if error.node else CelError(error.kind, error.message, node)
+    return found
+
+
 class ConstStep:
     """A value known beforehand."""
 
@@ -47,7 +50,11 @@ class ConstStep:
         self.value = value
 
     def run(self, scope: Scope) -> object:
-        scope.state.push(self.id, self.value)
+        state, node = scope.state, self.id
+        ids = state.ids
+        state.places[node].append(len(ids))
+        ids.append(node)
+        state.values.append(self.value)
         return self.value
 
 
@@ -67,6 +74,8 @@ class AttributeStep:
 
     def run(self, scope: Scope) -> object:
         attribute = self.attribute
+        if attribute.__class__ is Chain and not attribute.qualifiers and not attribute.plain:
+            return self._variable(attribute, scope)
         value = attribute.resolve(scope)
         if self.test and isinstance(value, Optional):
             value = value.has_value
@@ -80,6 +89,22 @@ class AttributeStep:
         else:
             state.drop(attribute.id)
         observe(state, attribute.id, value, self.cost)
+        return value
+
+    def _variable(self, chain: Chain, scope: Scope) -> object:
+        """The same for a variable alone, by a shorter way."""
+        value = chain.base(scope) if chain.base is not None else chain.operand.run(scope)
+        node = chain.base_id
+        if value.__class__ is CelError:
+            value = _placed(value, node)
+        state = scope.state
+        places, ids = state.places[node], state.ids
+        if places:
+            state.cut(places[-1])
+        places.append(len(ids))
+        ids.append(node)
+        state.values.append(value)
+        state.charge(self.cost)
         return value
 
 
@@ -142,17 +167,38 @@ class CallStep:
         if nodes is None:
             # Chains get their last id when the plan is complete.
             nodes = self.nodes = tuple(arg.id for arg in self.args)
-        taken = state.take(nodes)
-        cost = 0 if taken is None else self.cost(taken, result)
-        observe(state, self.id, result, cost)
+        ids, values, places = state.ids, state.values, state.places
+        if len(nodes) == 2 and len(ids) > 1 and ids[-1] == nodes[1] and ids[-2] == nodes[0]:
+            # Mostly both lie on top: the rest would come to the same.
+            places[nodes[1]].pop()
+            places[nodes[0]].pop()
+            ids.pop()
+            ids[-1] = self.id
+            last = values.pop()
+            taken = [values[-1], last]
+            values[-1] = result
+            places[self.id].append(len(ids) - 1)
+            state.charge(self.cost(taken, result))
+            return result
+        if len(nodes) == 1 and ids and ids[-1] == nodes[0]:
+            places[nodes[0]].pop()
+            ids[-1] = self.id
+            taken = [values[-1]]
+            values[-1] = result
+            places[self.id].append(len(ids) - 1)
+            state.charge(self.cost(taken, result))
+            return result
+        found = state.take(nodes)
+        observe(state, self.id, result, 0 if found is None else self.cost(found, result))
         return result
 
     def _call(self, scope: Scope) -> object:
         values = []
         error: CelError | None = None
+        strict = self.strict
         for arg in self.args:
             value = arg.run(scope)
-            if self.strict and isinstance(value, CelError):
+            if value.__class__ is CelError and strict:
                 if not self.eager:
                     return value
                 error = error or value
@@ -165,8 +211,8 @@ class CallStep:
             raise
         except (TypeError, AttributeError, ValueError, OverflowError) as failure:
             raise InternalFailure(str(failure)) from failure
-        if isinstance(result, CelError) and not result.node:
-            result = CelError(result.kind, result.message, self.id)
+        if result.__class__ is CelError:
+            return _placed(result, self.id)
         return result
 
 
@@ -223,110 +269,6 @@ class OrStep:
         return value
 
 
-class ListStep:
-    """A list literal with computed elements."""
-
-    __slots__ = ("elements", "id", "optionals")
-
-    def __init__(self, node: int, elements: list[Step], optionals: frozenset[int]) -> None:
-        self.id = node
-        self.elements = elements
-        self.optionals = optionals
-
-    def run(self, scope: Scope) -> object:
-        result = self._build(scope)
-        scope.state.take(tuple(element.id for element in self.elements))
-        observe(scope.state, self.id, result, LIST_COST)
-        return result
-
-    def _build(self, scope: Scope) -> object:
-        made: list[object] = []
-        for index, element in enumerate(self.elements):
-            value = element.run(scope)
-            if isinstance(value, CelError):
-                return value
-            if index in self.optionals:
-                if not isinstance(value, Optional):
-                    return CelError("other", "an optional element takes an optional", self.id)
-                if not value.has_value:
-                    continue
-                value = value.value
-            made.append(value)
-        return made
-
-
-class MapStep:
-    """A map literal with computed entries."""
-
-    __slots__ = ("entries", "id")
-
-    def __init__(self, node: int, entries: list[tuple[Step, Step, bool]]) -> None:
-        self.id = node
-        self.entries = entries
-
-    def run(self, scope: Scope) -> object:
-        result = self._build(scope)
-        parts = [part.id for key, value, _ in self.entries for part in (key, value)]
-        scope.state.take(tuple(parts))
-        observe(scope.state, self.id, result, MAP_COST)
-        return result
-
-    def _build(self, scope: Scope) -> object:
-        made = CelMap()
-        for key_step, value_step, optional in self.entries:
-            key = key_step.run(scope)
-            if isinstance(key, CelError):
-                return key
-            value = value_step.run(scope)
-            if isinstance(value, CelError):
-                return value
-            if optional:
-                if not isinstance(value, Optional):
-                    return CelError("other", "an optional entry takes an optional", self.id)
-                if not value.has_value:
-                    made.entries.pop(key_of(key), None)
-                    continue
-                value = value.value
-            try:
-                made.put(key, value)
-            except TypeError as failure:
-                raise InternalFailure(str(failure)) from failure
-        return made
-
-
-class MessageStep:
-    """A message literal."""
-
-    __slots__ = ("fields", "id", "name")
-
-    def __init__(self, node: int, name: str, fields: list[tuple[str, Step, bool]]) -> None:
-        self.id = node
-        self.name = name
-        self.fields = fields
-
-    def run(self, scope: Scope) -> object:
-        result = self._build(scope)
-        scope.state.take(tuple(step.id for _, step, _ in self.fields))
-        observe(scope.state, self.id, result, MESSAGE_COST)
-        return result
-
-    def _build(self, scope: Scope) -> object:
-        made: dict[str, object] = {}
-        for name, step, optional in self.fields:
-            value = step.run(scope)
-            if isinstance(value, CelError):
-                return value
-            if optional:
-                if not isinstance(value, Optional):
-                    return CelError("other", "an optional field takes an optional", self.id)
-                if not value.has_value:
-                    made.pop(name, None)
-                    continue
-                value = value.value
-            made[name] = value
-        return messages.build(self.name, made)
-
-
 class FoldStep:
     """A comprehension."""
 
@@ -370,16 +312,3 @@ class FoldStep:
         if self.pairs:
             return enumerate(list(over))
         return ((item, None) for item in list(over))
-
-
-def accumulator(frame: Frame) -> object:
-    """The accumulator, which is set up when it is first asked for."""
-    if not frame.ready:
-        frame.ready = True
-        value = frame.fold.init.run(frame.parent)
-        if isinstance(value, list) and not value:
-            value = MutableList()
-        elif isinstance(value, CelMap) and not value:
-            value = CelMap()
-        frame.accu = value
-    return frame.accu
