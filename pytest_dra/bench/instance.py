@@ -122,7 +122,7 @@ class Instance:
             kubernetes=cluster.kubernetes,
             wipe=self._wipe,
             settings=settings,
-            locate=node.outside,
+            locate=node.reached,
         )
         self._launch = functools.partial(
             self.launches,

@@ -76,6 +76,11 @@ class Node:
         """Where the file lies for us that the driver calls ``path``."""
         return self.jail.outside(path) if self.jail is not None else Path(path)
 
+    def reached(self, path: str | Path) -> Path:
+        """Where that lies for us which the driver reaches at ``path``, or has made in the
+        registry: links in the jail lead where they lead for the driver."""
+        return self.jail.reached(path) if self.jail is not None else Path(path)
+
     def must_reboot_truly(self) -> None:
         """Refuse a reboot of which the driver could tell that it was none.
 

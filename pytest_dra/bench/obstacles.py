@@ -16,6 +16,8 @@ from pytest_dra.bench.bench import Bench
 from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.embedded.trouble import Caused
 from pytest_dra.embedded.trouble import Scope
+from pytest_dra.launch import LaunchError
+from pytest_dra.launch.jail import CDI_DIR
 from pytest_dra.spec import UnsupportedEnvironment
 
 FALL_BACKS = 3
@@ -27,10 +29,13 @@ BROKEN = 500
 
 @contextmanager
 def unwritable_cdi(bench: Bench) -> Iterator[None]:
-    """A plain file in the place of the CDI directory, which stops root as well."""
+    """A plain file in the place of the CDI directory, which stops root as well.
+
+    A jailed driver has the directory itself at the usual path, where it cannot write meanwhile.
+    """
     directory = bench.instance.directories.cdi_dir
     aside = directory.with_name(f"{directory.name}-aside")
-    with bench.timeline.disturbance("unwritable CDI directory"):
+    with bench.timeline.disturbance("unwritable CDI directory"), _read_only_in_jail(bench):
         directory.rename(aside)
         try:
             directory.touch(mode=0o644)
@@ -38,6 +43,21 @@ def unwritable_cdi(bench: Bench) -> Iterator[None]:
         finally:
             _remove(directory)
             aside.rename(directory)
+
+
+@contextmanager
+def _read_only_in_jail(bench: Bench) -> Iterator[None]:
+    instance = bench.instance
+    jail = instance.place.jail
+    if jail is None:
+        yield
+        return
+    pids = [process.pid for process in instance.driver.processes.values() if process.alive]
+    try:
+        with jail.read_only(CDI_DIR, pids):
+            yield
+    except LaunchError as error:
+        raise UnsupportedEnvironment(str(error), way_out="run without --dra-jail") from error
 
 
 def _remove(path: Path) -> None:

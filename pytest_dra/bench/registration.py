@@ -54,10 +54,11 @@ class Registration:
 
     def _find(self) -> Path:
         instance = self._instance
-        registry = instance.directories.registry_dir
+        registry, reached = instance.directories.registry_dir, instance.place.reached
 
         def look() -> Path | None:
-            return next((path for path in scan(registry) if accepts(path)), None)
+            found = scan(registry, locate=reached)
+            return next((path for path in found if accepts(reached(path))), None)
 
         def look_or_end() -> Path | bool | None:
             return look() or instance.over
@@ -78,7 +79,7 @@ class Registration:
     def client(self, *, authority: str | None = None) -> RegistrationClient:
         """A new connection, with the kubelet's authority unless another is given."""
         return RegistrationClient(
-            self.socket,
+            self._instance.place.reached(self.socket),
             timeline=self.timeline,
             instance=self._instance.name,
             authority=authority,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_dra.bench.instance import Instance
@@ -37,18 +36,14 @@ def sockets_of(instance: Instance) -> list[Path]:
     places = instance.directories
     found: set[Path] = set()
     for directory in (places.registry_dir, places.plugins_dir):
-        found |= set(scan(directory))
+        found |= set(scan(directory, locate=instance.place.reached))
     return sorted(found)
 
 
 def live_sockets(found: Registration, instance: Instance) -> list[Path]:
     """Those at which the running process accepts connections, its DRA endpoint among them."""
-    return listening({*sockets_of(instance), found.socket, found.endpoint()})
-
-
-def listening(paths: Iterable[Path]) -> list[Path]:
-    """Those of the paths that accept connections."""
-    return sorted(path for path in paths if accepts(path))
+    every = {*sockets_of(instance), found.socket, found.endpoint()}
+    return sorted(path for path in every if accepts(instance.place.reached(path)))
 
 
 def length_of(path: Path) -> int:

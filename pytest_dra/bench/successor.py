@@ -95,7 +95,7 @@ class Successor:
     def start(self) -> None:
         """Start another one, with the uid of another pod."""
         registry = self._instance.directories.registry_dir
-        self._known = frozenset(scan(registry))
+        self._known = frozenset(scan(registry, locate=self._instance.place.reached))
         self._driver = self._instance.another()
         self._driver.start()
 
@@ -106,11 +106,11 @@ class Successor:
 
     def appears(self) -> bool:
         """Wait for the second instance's registration socket; False if there is none in time."""
-        registry = self._instance.directories.registry_dir
+        registry, reached = self._instance.directories.registry_dir, self._instance.place.reached
 
         def look() -> bool:
-            new = set(scan(registry)) - self._known
-            return self.over or any(accepts(path) for path in new)
+            new = set(scan(registry, locate=reached)) - self._known
+            return self.over or any(accepts(reached(path)) for path in new)
 
         found = poll(look, Deadline.after(self._instance.budgets.start))
         return bool(found) and not self.over
@@ -159,7 +159,7 @@ class Successor:
         if self._driver is not None:
             self._driver.terminate(Deadline.after(END_S))
         for path in set(sockets_of(self._instance)) - self._before:
-            if not accepts(path):
+            if not accepts(self._instance.place.reached(path)):
                 # Of an instance that was killed: its pod is gone, and so would be its files.
                 with contextlib.suppress(OSError):
                     path.unlink()

@@ -19,6 +19,7 @@ from pytest_dra.kubelet.life import Life
 from pytest_dra.kubelet.plugins import Plugin
 from pytest_dra.kubelet.registration import Attempt
 from pytest_dra.kubelet.settings import KubeletSettings
+from pytest_dra.kubelet.watcher import there
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 from pytest_dra.waiting import Deadline
@@ -56,8 +57,8 @@ class Kubelet:
             that :meth:`stop` has cut is made again after the driver's next registration, as the
             kubelet does for a pod that still wants it. None: nothing is kept or made again.
         clock: what pauses, deadlines and timers go by.
-        locate: where a DRA socket lies for us, by the path that a plugin announces: another place
-            for a plugin in file systems of its own. None: there.
+        locate: where a socket lies for us, by the path that a plugin announces or that it is found
+            at in the registry: another place for a plugin in file systems of its own. None: there.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Kubelet:
         clock: Clock | None = None,
         locate: Callable[[Path], Path] | None = None,
     ) -> None:
-        self._locate = locate or _there
+        self._locate = locate or there
         self._checkpoint = Checkpoint(checkpoint) if checkpoint is not None else None
         self._clock = clock or Clock()
         self._cut_lock = threading.Lock()
@@ -239,7 +240,3 @@ class Kubelet:
 
     def _mark(self, text: str) -> int:
         return self._timeline.add(Mark(text=text, instance=self._instance)).serial
-
-
-def _there(path: Path) -> Path:
-    return path

@@ -69,6 +69,7 @@ class Life:
             clock=clock,
             locate=locate,
         )
+        self._locate = locate
         self._dot_directories = dot_directories(registry_dir)
         self._schedule = Schedule(settings)
         self._lock = threading.Lock()
@@ -100,7 +101,7 @@ class Life:
 
     def keeps(self, plugin: Plugin) -> bool:
         """False if the next look deregisters the plugin: another socket is at its path, or none."""
-        identity = identity_of(plugin.socket)
+        identity = identity_of(plugin.socket, self._locate)
         with self._lock:
             return self._schedule.is_of(plugin.socket, identity)
 
@@ -122,7 +123,7 @@ class Life:
             going_on = self.pause(self._settings.poll_s)
 
     def _look(self) -> None:
-        found = scan(self._registry_dir, dot_directories=self._dot_directories)
+        found = scan(self._registry_dir, dot_directories=self._dot_directories, locate=self._locate)
         with self._lock:
             departed = self._schedule.departed(found)
             gone = {plugin.socket for plugin in departed}
@@ -148,7 +149,7 @@ class Life:
         outcome = Next.RETRY
         plugin: Plugin | None = None
         # A look may be old when its attempt begins, and the socket another one by now.
-        identity = identity_of(path)
+        identity = identity_of(path, self._locate)
         with self._lock:
             self._schedule.identify(path, identity)
         try:

@@ -135,7 +135,8 @@ class Registrar:
 
     Args:
         kubernetes: minor version whose kubelet is played, such as ``1.37``.
-        locate: where a DRA socket lies for us, by the path that a plugin announces.
+        locate: where a socket lies for us, by the path that a plugin announces or that it is found
+            at in the registry.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class Registrar:
     def attempt(self, socket: Path, *, number: int) -> Attempt:
         """Try once to register what listens on ``socket``; ``number`` counts from 1."""
         client = RegistrationClient(
-            socket,
+            self._locate(socket),
             timeline=self._timeline,
             instance=self._instance,
             settings=self._settings,

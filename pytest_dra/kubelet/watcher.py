@@ -33,18 +33,30 @@ Inodes are used again at once, and the change time moves with every chmod.
 """
 
 
+Locate = Callable[[Path], Path]
+"""Where a path of a plugin lies for us."""
+
+
+def there(path: Path) -> Path:
+    """The place of a path for a plugin that sees the same file systems as we do."""
+    return path
+
+
 def scan(
-    registry_dir: Path, *, dot_directories: frozenset[Path] = frozenset()
+    registry_dir: Path,
+    *,
+    dot_directories: frozenset[Path] = frozenset(),
+    locate: Locate = there,
 ) -> dict[Path, Identity]:
     """All sockets below ``registry_dir`` that the kubelet would look at.
 
     Names with a leading dot are skipped, unless they are ``dot_directories``. Links to sockets are
-    followed, links to directories are not.
+    followed to where ``locate`` says, links to directories are not.
     """
     found: dict[Path, Identity] = {}
     for entry in _entries(registry_dir, lambda path: path in dot_directories):
         if not entry.name.startswith("."):
-            identity = identity_of(entry)
+            identity = identity_of(entry, locate)
             if identity is not None:
                 found[Path(entry.path)] = identity
     return found
@@ -92,10 +104,10 @@ def _entries(registry_dir: Path, enter_dots: Callable[[Path], bool]) -> Iterator
             continue
 
 
-def identity_of(path: Path | os.DirEntry[str]) -> Identity | None:
+def identity_of(path: Path | os.DirEntry[str], locate: Locate = there) -> Identity | None:
     """The socket at ``path``, or that a link there leads to; None if there is none."""
     try:
-        about = path.stat(follow_symlinks=True)
+        about = locate(Path(path)).stat() if path.is_symlink() else path.stat(follow_symlinks=False)
     except OSError:
         return None
     if not stat.S_ISSOCK(about.st_mode):

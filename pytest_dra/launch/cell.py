@@ -6,6 +6,9 @@ path ``inside``; ``outside`` is a file or directory, or null for an empty direct
 written. Without PROGRAM everything is arranged and given up again. A process that cannot be
 jailed says why in one line on standard error and exits with :data:`REFUSED` or :data:`UNUSABLE`.
 
+``cell.py read-only|writable INSIDE PID`` changes whether a process that is jailed already can write
+at a path of its plan.
+
 Where the host has no such path, the nearest directory above it is covered by a file system in
 memory that shows all it had before, and the path in addition. It can not be written: what a driver
 makes there would be lost with its process, silently.
@@ -28,6 +31,10 @@ REFUSED = 125
 
 UNUSABLE = 126
 """Exit code where a path or the program cannot be used; a shell's for such a program."""
+
+READ_ONLY = "read-only"
+WRITABLE = "writable"
+"""What a path can be made in a process that is jailed already."""
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUSER = 0x10000000
@@ -256,9 +263,50 @@ def become(argv: list[str]) -> None:
         raise Unusable(f"{argv[0]}: {error.strerror}") from error
 
 
+def enter(pid: str) -> None:
+    """Move this process into the namespaces of a jailed one.
+
+    Raises:
+        Refusal: the kernel refuses.
+        OSError: the process has ended.
+    """
+    # A user namespace gives the right to enter the other one.
+    for name in ("user", "mnt"):
+        descriptor = os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if os.fstat(descriptor).st_ino != Path(f"/proc/self/ns/{name}").stat().st_ino:
+                check(_libc.setns(descriptor, 0), f"entering the {name} namespace of {pid}")
+        finally:
+            os.close(descriptor)
+
+
+def change(how: str, inside: str, pid: str) -> None:
+    """Forbid or allow writing at a path of the plan in a process that is jailed already.
+
+    Raises:
+        Refusal: the kernel refuses, or the process sees the same file systems as we do.
+    """
+    own = Path("/proc/self/ns/mnt").stat().st_ino
+    try:
+        enter(pid)
+    except OSError:
+        return
+    if Path("/proc/self/ns/mnt").stat().st_ino == own:
+        raise Refusal(f"process {pid} is not jailed")
+    spot = os.path.realpath(inside)
+    if how == READ_ONLY:
+        forbid_writing(spot)
+    else:
+        kept = os.statvfs(spot).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        mount("", spot, flags=MS_REMOUNT | MS_BIND | kept)
+
+
 def main(plan: str, *argv: str) -> int:
     """Jail, then run; returns an exit code only if there is nothing to run or it failed."""
     try:
+        if plan in (READ_ONLY, WRITABLE):
+            change(plan, *argv)
+            return 0
         jail(json.loads(plan))
         if argv:
             become(list(argv))

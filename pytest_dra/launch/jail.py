@@ -8,8 +8,10 @@ import subprocess
 import sys
 import tempfile
 import uuid
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_dra.launch import cell
@@ -28,6 +30,9 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 NOTHING = "nothing"
 """Name below the node's root of what does not exist; we never make it."""
+
+LINKS = 40
+"""Links that are followed in one path, as in the kernel."""
 
 CHECK_S = 20.0
 """Longest trial: an interpreter's start and some hundred mounts on a loaded machine."""
@@ -156,6 +161,65 @@ class Jail:
                 return place / name[len(known) :].lstrip("/")
         return Path(name)
 
+    def reached(self, path: str | os.PathLike[str]) -> Path:
+        """Where that lies outside which the driver reaches at ``path``, its links followed.
+
+        ``path`` is one inside, or one outside in the node's directories. A link of the driver that
+        leads out of the private paths leads to what does not exist: what is there is not its own.
+        """
+        inside = self._inside(os.fspath(path))
+        if not inside.startswith("/") or "\0" in inside:
+            return Path(path)
+        current, left, links = "/", inside.split("/")[::-1], 0
+        while left:
+            part = left.pop()
+            if part in ("", ".", ".."):
+                current = str(Path(current).parent) if part == ".." else current
+                continue
+            place = self.outside(f"{current}/{part}")
+            if not self._is_private(f"{current}/{part}") or not place.is_symlink():
+                current = f"{current}/{part}"
+                continue
+            links += 1
+            target = self._inside(_target(place))
+            if links > LINKS or not target:
+                return self._directories.root / NOTHING
+            current = "/" if target.startswith("/") else current
+            left += target.split("/")[::-1]
+        if links and not self._is_private(current):
+            return self._directories.root / NOTHING
+        return self.outside(current)
+
+    def _inside(self, path: str) -> str:
+        """The name inside of a path in the node's directories; other paths as they are."""
+        for inside, place in self._places.items():
+            if place is not None and (path == str(place) or path.startswith(f"{place}/")):
+                return inside + path[len(str(place)) :]
+        return path
+
+    def _is_private(self, inside: str) -> bool:
+        name = _absolute(inside)
+        return name is not None and any(
+            name == known or name.startswith(f"{known}/") for known in self._names
+        )
+
+    @contextmanager
+    def read_only(self, inside: str, pids: Sequence[int]) -> Iterator[None]:
+        """Jailed processes cannot write at one of the private paths; root neither.
+
+        Those that have ended are left out. Files that are open stay so.
+
+        Raises:
+            LaunchError: the kernel refuses.
+        """
+        for pid in pids:
+            _change(cell.READ_ONLY, inside, pid)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                _change(cell.WRITABLE, inside, pid)
+
     def command(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command that runs ``argv``, a program's path and its arguments, in the jail.
 
@@ -209,6 +273,32 @@ def _absolute(path: str) -> str | None:
     if not path.startswith("/") or "\0" in path:
         return None
     return "/" + os.path.normpath(path).lstrip("/")
+
+
+def _change(how: str, inside: str, pid: int) -> None:
+    command = [sys.executable, "-I", "-S", str(CELL_SCRIPT), how, inside, str(pid)]
+    try:
+        done = subprocess.run(
+            command,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=CHECK_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LaunchError(f"{inside} cannot be made {how}: {error}") from error
+    # A process may end while it is looked at.
+    if done.returncode and Path(f"/proc/{pid}").exists():
+        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("--dra-jail: ")
+        raise LaunchError(f"{inside} cannot be made {how} in the jail: {said}")
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
 
 
 def _way_out() -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -13,11 +16,29 @@ from pytest_dra.bench.obstacles import unwritable_cdi
 from pytest_dra.bench.statefiles import GARBAGE
 from pytest_dra.bench.statefiles import StateFiles
 from pytest_dra.bench.statefiles import damage
+from pytest_dra.launch import LaunchError
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 
 
-def _bench(tmp_path: Path, *, state: tuple[str, ...] = ()) -> Bench:
+class _Jail:
+    """Notes what is made unwritable in it, and may refuse."""
+
+    def __init__(self, problem: str = "") -> None:
+        self.did: list[object] = []
+        self._problem = problem
+
+    @contextmanager
+    def read_only(self, inside: str, pids: Sequence[int]) -> Iterator[None]:
+        if self._problem:
+            raise LaunchError(self._problem)
+        self.did.append((inside, list(pids)))
+        yield
+        self.did.append("again")
+
+
+def _bench(tmp_path: Path, *, state: tuple[str, ...] = (), jail: _Jail | None = None) -> Bench:
     """The few parts of a bench that obstacles and files of state need."""
     for name in ("cdi", "plug"):
         (tmp_path / name).mkdir()
@@ -26,7 +47,16 @@ def _bench(tmp_path: Path, *, state: tuple[str, ...] = ()) -> Bench:
         "Bench",
         SimpleNamespace(
             timeline=Timeline(),
-            instance=SimpleNamespace(directories=directories),
+            instance=SimpleNamespace(
+                directories=directories,
+                place=SimpleNamespace(jail=jail),
+                driver=SimpleNamespace(
+                    processes={
+                        "plugin": SimpleNamespace(pid=7, alive=True),
+                        "helper": SimpleNamespace(pid=8, alive=False),
+                    }
+                ),
+            ),
             profile=SimpleNamespace(launch=SimpleNamespace(state=state)),
         ),
     )
@@ -60,6 +90,22 @@ def test_what_a_driver_makes_in_the_place_of_the_directory_is_removed(tmp_path: 
     assert directory.is_dir()
     assert not directory.is_symlink()
     assert (tmp_path / "plug").is_dir()
+
+
+def test_a_jailed_driver_cannot_write_at_the_usual_path_either(tmp_path: Path) -> None:
+    jail = _Jail()
+    with unwritable_cdi(_bench(tmp_path, jail=jail)):
+        assert jail.did == [("/var/run/cdi", [7])]
+        assert (tmp_path / "cdi").is_file()
+    assert jail.did[1:] == ["again"]
+    assert (tmp_path / "cdi").is_dir()
+
+
+def test_a_jail_that_cannot_be_changed_is_no_fault_of_the_driver(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedEnvironment, match="no rights") as caught:
+        with unwritable_cdi(_bench(tmp_path, jail=_Jail("no rights"))):
+            pass
+    assert caught.value.way_out == "run without --dra-jail"
 
 
 def test_files_that_have_come_or_changed_are_state_and_links_are_not(tmp_path: Path) -> None:

@@ -205,3 +205,19 @@ def test_threads_end_with_the_kubelet(node: Node) -> None:
     assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
     kubelet.stop()
     soon(lambda: not [t for t in threading.enumerate() if t.name.startswith("kubelet-")])
+
+
+def test_a_link_is_followed_to_where_it_leads_for_the_plugin(node: Node) -> None:
+    node.plugin(socket=node.root / "inside.sock").start()
+    for name in ("good", "bad"):
+        (node.registry / name).symlink_to(f"/var/lib/kubelet/plugins/{name}.sock")
+
+    def locate(path: Path) -> Path:
+        return node.root / "inside.sock" if path == node.registry / "good" else path
+
+    assert list(scan(node.registry, locate=locate)) == [node.registry / "good"]
+    kubelet = node.kubelet(locate=locate)
+    plugin = soon(lambda: next(iter(kubelet.plugins()), None))
+    assert plugin.socket == node.registry / "good"
+    (node.registry / "good").unlink()
+    soon(lambda: not kubelet.plugins())

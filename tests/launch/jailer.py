@@ -1,12 +1,14 @@
 """Plays pytest with a jailed driver, as any user: ``python jailer.py HOW [INSIDE OUTSIDE]``.
 
-HOW is ``check``, ``reboot``, ``stay``, or an exit code of the driver. Standard library only.
+HOW is ``check``, ``reboot``, ``stay``, ``forbid``, or an exit code of the driver. Standard library
+only.
 """
 
 from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -103,6 +105,48 @@ def _run(how: str, extra: dict[str, Path], keeper: Keeper) -> None:
         _say({"exit": early.exit_code})
 
 
+WRITER = """
+import sys
+for path in sys.stdin:
+    try:
+        with open(path.strip(), "a") as file:
+            file.write("x")
+        print("written", flush=True)
+    except OSError as error:
+        print(error.strerror, flush=True)
+"""
+
+
+def _forbid(keeper: Keeper) -> None:
+    """What a jailed process can write before, while and after it may not, and what root sees."""
+    directories = NodeDirectories.make(keeper)
+    jail = Jail(directories)
+    command = jail.command([sys.executable, "-c", WRITER])
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+
+        def write(path: str) -> str:
+            if process.stdin is None or process.stdout is None:
+                return "no pipes"
+            process.stdin.write(f"{path}\n")
+            process.stdin.flush()
+            return process.stdout.readline().strip()
+
+        spec, other = "/var/run/cdi/x.json", "/etc/cdi/x.json"
+        found = [write(spec)]
+        with jail.read_only("/var/run/cdi", [process.pid]):
+            found += [write(spec), write(other)]
+            (directories.cdi_dir / "ours.json").write_text("{}")
+        found.append(write(spec))
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait(20)
+    with jail.read_only("/var/run/cdi", [process.pid]):
+        found.append("ended")
+    _say(found)
+
+
 def main() -> None:
     how, *pair = sys.argv[1:]
     extra = {pair[0]: Path(pair[1])} if pair else {}
@@ -110,6 +154,9 @@ def main() -> None:
         _say(Jail.check(extra))
         return
     with Keeper() as keeper:
+        if how == "forbid":
+            _forbid(keeper)
+            return
         _run(how, extra, keeper)
 
 

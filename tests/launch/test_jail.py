@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -217,6 +218,17 @@ def test_an_existing_directory_is_covered_in_the_jail_only(who: Who, place: Path
     assert (inside / "kept").read_text() == "kept "
 
 
+def test_a_directory_can_be_made_unwritable_for_a_time(who: Who) -> None:
+    [found] = who.run(JAILER, "forbid")
+    assert found == ["written", "Read-only file system", "written", "written", "ended"]
+
+
+def test_only_what_is_jailed_can_be_made_unwritable(directories: NodeDirectories) -> None:
+    with pytest.raises(LaunchError, match=r"process \d+ is not jailed"):
+        with Jail(directories).read_only("/etc", [os.getpid()]):
+            pass
+
+
 def test_sigkill_of_the_parent_leaves_nothing(who: Who) -> None:
     before = _of_host()
     with who.popen(JAILER, "stay") as parent:
@@ -289,6 +301,47 @@ def test_paths_inside_are_found_outside(directories: NodeDirectories, tmp_path: 
         assert jail.outside(inside) == outside, inside
     if Path("/var/run").is_symlink():
         assert jail.outside("/run/cdi/x.json") == directories.cdi_dir / "x.json"
+
+
+def _socket(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+    return path
+
+
+def test_links_of_the_driver_lead_where_they_lead_inside(directories: NodeDirectories) -> None:
+    jail, registry = Jail(directories), directories.registry_dir
+    reg = _socket(directories.plugins_dir / "a" / "reg.sock")
+    (directories.plugins_dir / "b").symlink_to("/var/lib/kubelet/plugins/a")
+    targets = {
+        "absolute": "/var/lib/kubelet/plugins/a/reg.sock",
+        "relative": "../plugins/a/reg.sock",
+        "another": "absolute",
+        "directory": "/var/lib/kubelet/plugins/b/reg.sock",
+        "up": "/var/lib/kubelet/plugins/b/../a/./reg.sock",
+        "outside name": str(reg),
+    }
+    for name, target in targets.items():
+        (registry / name).symlink_to(target)
+        assert jail.reached(registry / name) == reg, name
+        assert jail.reached(f"/var/lib/kubelet/plugins_registry/{name}") == reg, name
+    assert jail.reached(reg) == reg
+    assert jail.reached("/opt/x.sock") == Path("/opt/x.sock")
+    assert jail.reached("relative") == Path("relative")
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/run/host.sock", "../../../../run/host.sock", "loop", "/var/lib/kubelet/x", "/", "deep/x"],
+)
+def test_links_that_lead_out_lead_nowhere(directories: NodeDirectories, target: str) -> None:
+    jail, registry = Jail(directories), directories.registry_dir
+    (registry / "deep").symlink_to("/run")
+    (registry / "loop").symlink_to(target)
+    found = jail.reached(registry / "loop")
+    assert found.is_relative_to(directories.root / "nothing")
+    assert not found.exists()
 
 
 def test_one_of_the_usual_paths_can_be_replaced(
