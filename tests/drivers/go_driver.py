@@ -59,7 +59,7 @@ def build(go: str, row: Row, program: Path) -> None:
         subprocess.TimeoutExpired: it took longer than ``BUILD_S``.
     """
     done = subprocess.run(
-        [go, "build", *row.arguments, "-o", str(program), "."],
+        [go, "build", "-buildvcs=false", *row.arguments, "-o", str(program), "."],
         cwd=SOURCE,
         capture_output=True,
         text=True,
