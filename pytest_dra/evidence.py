@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
+from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
@@ -24,6 +25,9 @@ NOTABLE = frozenset({State.FAILED, State.ERRORED})
 ENTRY_LIMIT = 2000
 """Entries of the timeline that are kept of one case; the newest ones."""
 
+
+ESCAPED = 10
+"""Characters that one character becomes at most when it is escaped (``\\U0010ffff``)."""
 
 FOLDER = "cases"
 TIMELINE = "timeline.jsonl"
@@ -61,7 +65,9 @@ def keep(output: Path, result: CaseResult, site: Site, *, when: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = [_line(entry) for entry in _part(site, result.case.id)]
     (folder / TIMELINE).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    (folder / LOG).write_text(redacted(site.driver_log()), "utf-8")
+    # Escaped: logs are looked at with tools that send them to a terminal as they are.
+    log = site.driver_log()
+    (folder / LOG).write_text(redacted(plain(log, ESCAPED * len(log))), "utf-8")
 
 
 def _part(site: Site, id: str) -> list[Entry[Any]]:

@@ -9,6 +9,8 @@ from pytest_dra.launch import LaunchError
 from pytest_dra.recorder import FACTS
 from pytest_dra.recorder import RESULT
 from pytest_dra.report.exits import fails_run
+from pytest_dra.report.plain import plain
+from pytest_dra.report.redaction import redacted
 from pytest_dra.report.results import DESELECTED
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
@@ -21,6 +23,9 @@ from pytest_dra.spec import Case
 
 LOG_LINES = 30
 """Lines of the driver's output that pytest shows for a failed case."""
+
+LOG_LIMIT = 16_384
+"""Characters of these lines; one of them may be as long as a driver likes."""
 
 SKIPPING = frozenset({State.WAIVED, State.UNSUPPORTED_ENVIRONMENT, State.NOT_RUN})
 """States that pytest shows as skipped: environment, input or waiver."""
@@ -39,7 +44,7 @@ def show_judged(
     if result.state in (State.FAILED, State.ERRORED):
         log = "\n".join(session.site_of(outcome).driver_log().splitlines()[-LOG_LINES:])
         if log:
-            report.sections.append(("driver output (end)", log))
+            report.sections.append(("driver output (end)", redacted(plain(log, LOG_LIMIT))))
     if isinstance(outcome.error, SPEAKS_FOR_ITSELF):
         report.longrepr = f"{result.case.id} errored, which is not the driver's: {outcome.error}"
     if result.state is State.FAILED:

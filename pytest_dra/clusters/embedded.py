@@ -18,6 +18,9 @@ from pytest_dra.timeline import Timeline
 ADMIN = "pytest-dra"
 """User name of the suite's own requests on the timeline."""
 
+DRIVERS = "system:serviceaccount:dra-driver:"
+"""What the user names of drivers begin with."""
+
 TOKEN_BYTES = 24
 """Random bytes of a bearer token: beyond guessing for another user of the machine."""
 
@@ -42,6 +45,7 @@ class EmbeddedCluster:
             timeline=timeline,
             kubernetes=kubernetes,
             tokens={self._admin_token: User(name=ADMIN, groups=("system:masters",))},
+            limited=_is_driver,
         )
         self._admin: Client | None = None
         self._kubelets: dict[str, Client] = {}
@@ -92,7 +96,7 @@ class EmbeddedCluster:
     def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
         """A ServiceAccount of its own for each instance, bound to its node."""
         user = User(
-            name=f"system:serviceaccount:dra-driver:{instance}",
+            name=f"{DRIVERS}{instance}",
             groups=("system:serviceaccounts", "system:authenticated"),
             extra={"authentication.kubernetes.io/node-name": (node,)},
         )
@@ -107,3 +111,7 @@ class EmbeddedCluster:
         token = secrets.token_hex(TOKEN_BYTES)
         self._server.add_token(token, user)
         write_kubeconfig(path, server=self._server.url, token=token)
+
+
+def _is_driver(identity: str) -> bool:
+    return identity.startswith(DRIVERS)

@@ -25,6 +25,7 @@ from pytest_dra.embedded.discovery import REVIEWS
 from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
+from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.identities import self_review
 from pytest_dra.embedded.negotiation import JSON
 from pytest_dra.embedded.negotiation import YAML
@@ -95,8 +96,10 @@ class Handler:
         tokens: Tokens,
         authorize: Authorizer,
         timeline: Timeline,
+        flow: Flow,
     ) -> None:
         self._operations = operations
+        self._flow = flow
         self._discovery = discovery
         self._openapi = OpenApi(operations.kinds)
         self._tokens = tokens
@@ -141,6 +144,7 @@ class Handler:
         user = self._tokens.user(request.headers.get("Authorization"), token)
         user = access.impersonated(user, request.headers)
         record.identity = user.name
+        await self._flow.take(user.name)
         parts = routing.split(path)
         route = routing.resource_path(parts)
         if route is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Callable
 from collections.abc import Coroutine
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -22,6 +23,8 @@ from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.access import everyone_known
 from pytest_dra.embedded.discovery import Discovery
+from pytest_dra.embedded.flow import Flow
+from pytest_dra.embedded.flow import nobody
 from pytest_dra.embedded.handler import Handler
 from pytest_dra.embedded.kinds import registry
 from pytest_dra.embedded.operations import Operations
@@ -62,6 +65,7 @@ class ApiServer:
         tokens: bearer token to identity.
         gates: feature gates that differ from that version's defaults.
         authorize: decides each request; by default every known token may do everything.
+        limited: true for identities whose requests are held up where they are too many.
         rbac: decide by the stored RBAC objects and by node instead, as clusters do; only then
             the rules for kubelets and for parts of a claim's status count.
 
@@ -77,6 +81,7 @@ class ApiServer:
         tokens: Mapping[str, User],
         gates: Mapping[str, bool] = MappingProxyType({}),
         authorize: Authorizer = everyone_known,
+        limited: Callable[[str], bool] = nobody,
         rbac: bool = False,
     ) -> None:
         self.url = ""
@@ -97,6 +102,7 @@ class ApiServer:
             tokens=self._tokens,
             authorize=rules or authorize,
             timeline=timeline,
+            flow=Flow(limited),
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

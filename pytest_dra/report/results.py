@@ -83,7 +83,9 @@ class Finding:
         )
 
     def __post_init__(self) -> None:
-        for field in ("where", "got", "want", "source"):
+        # A name of the driver's may stand in it: no line ends.
+        object.__setattr__(self, "where", one_line(self.where))
+        for field in ("got", "want", "source"):
             object.__setattr__(self, field, plain(getattr(self, field)))
 
 
