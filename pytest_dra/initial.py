@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from pytest_dra.options import Settings
 from pytest_dra.plan import Plan
 from pytest_dra.planning import PROFILE_FILE
 from pytest_dra.planning import plan_of
+from pytest_dra.profile import ProfileError
+from pytest_dra.profile import load_profile
 from pytest_dra.profile.draft import Finding
 from pytest_dra.profile.draft import drafted
 from pytest_dra.profile.fields import FIELDS
@@ -33,6 +36,12 @@ INTERRUPTED: Final = 2
 
 KIND_NAMES: Final = ("type", "kind", "model", "productName")
 """What attributes that tell kinds apart are usually called."""
+
+MOST_SHOWN: Final = 8
+"""Values of an attribute that a comment names."""
+
+MOST_FILES: Final = 64
+"""Files of state that are written down: a driver has a few."""
 
 OUTPUT_LINES: Final = 10
 """Lines of the driver's output that explain why it did not come up."""
@@ -74,7 +83,7 @@ def write_profile(settings: Settings, *, tell: Tell | None = None) -> int:
             lines = bench.instance.driver.log_tail().splitlines() if bench and started else []
             _say(*(["its output ends:"] if lines else []), *lines[-OUTPUT_LINES:])
             return FAILED
-    text = drafted(_head(portrait, plan), findings(portrait, settings, plan))
+    text = accepted(_head(portrait, plan), findings(portrait, settings, plan))
     try:
         with file.open("x", encoding="utf-8") as made:
             made.write(text)
@@ -82,6 +91,22 @@ def write_profile(settings: Settings, *, tell: Tell | None = None) -> int:
         raise OptionError(f"--dra-init: cannot write {file}: {error.strerror}") from error
     _say(*_told(portrait, settings, file))
     return OK
+
+
+def accepted(head: str, found: dict[str, Finding]) -> str:
+    """The draft, without values that a profile cannot have: a driver may say anything."""
+    with tempfile.TemporaryDirectory(prefix="dra-init-") as folder:
+        file = Path(folder) / PROFILE_FILE
+        text = drafted(head, found)
+        file.write_text(text, "utf-8")
+        try:
+            load_profile(file)
+        except ProfileError as error:
+            for problem in error.problems:
+                path = ".".join(problem.path.partition("[")[0].split(".")[:2])
+                found[path] = Finding(f"Seen, and not accepted here: {problem.message}.")
+            text = drafted(head, found)
+    return text
 
 
 def _say(*lines: str) -> None:
@@ -158,8 +183,8 @@ def _driver(portrait: Portrait) -> Iterator[tuple[str, Finding]]:
     kind = _kind_attribute(portrait)
     names = ", ".join(portrait.attributes) or "none"
     if kind:
-        values = [_scalar(each) for each in portrait.attributes[kind]]
-        shown = ", ".join(map(repr, values))
+        values = [repr(_scalar(each)) for each in portrait.attributes[kind]]
+        shown = ", ".join(values[:MOST_SHOWN] + ["..."] * (len(values) > MOST_SHOWN))
         yield "driver.kind_attribute", Finding(f"Guessed: its values are {shown}.", kind)
     else:
         yield "driver.kind_attribute", Finding(f"Attributes seen: {names}.")
@@ -202,7 +227,7 @@ def _launch(portrait: Portrait, settings: Settings, plan: Plan) -> Iterator[tupl
     cycle = portrait.cycle
     if cycle is not None and cycle.state:
         text = f"Made or changed by Prepare of {cycle.device}; check that nothing is missing."
-        yield "launch.state", Finding(text, list(cycle.state))
+        yield "launch.state", Finding(text, list(cycle.state[:MOST_FILES]))
 
 
 def _injection(portrait: Portrait) -> Iterator[tuple[str, Finding]]:

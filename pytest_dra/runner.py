@@ -69,7 +69,11 @@ class CaseRunner:
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Wait for a driver that its author starts, rather than in the middle of a line."""
         if not session.testsfailed and not self._config.option.collectonly:
-            self._run.attach(id for item in session.items if (id := _id(item)) is not None)
+            ids = (id for item in session.items if (id := _id(item)) is not None)
+            came = self._run.attach(ids)
+            reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+            if came and reporter is not None:
+                reporter.write_line(came)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

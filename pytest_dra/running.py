@@ -16,6 +16,7 @@ import pytest
 import pytest_dra
 from pytest_dra import evidence
 from pytest_dra.bench.attached import Tell
+from pytest_dra.bench.attached import told_of
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
@@ -140,18 +141,22 @@ class Run:
         if self.asked:
             evidence.forget(self.output, implemented())
 
-    def attach(self, ids: Iterable[str]) -> None:
+    def attach(self, ids: Iterable[str]) -> str:
         """Wait for a driver that its author starts, before the first of these cases.
+
+        Returns:
+            What has come, for the terminal; empty where the suite starts the driver.
 
         Raises:
             pytest.exit.Exception: none has come, or another than was wanted.
         """
         if self.session.plan.attachment is None or not any(ids):
-            return
+            return ""
         try:
-            self.session.bench.instance.plugin()
+            instance = self.session.bench.instance
         except LaunchError as error:
             pytest.exit(f"--dra-driver=attach: {error}", returncode=FAILED)
+        return f"dra: attached: {told_of(instance)}"
 
     def arrange(
         self, items: Sequence[tuple[pytest.Item, str | None]]

@@ -278,6 +278,14 @@ class AttachedBench(Bench):
         self._registration = None
 
 
+def told_of(instance: Instance) -> str:
+    """The process and the name of an attached driver, as far as they are known."""
+    driver = cast(AttachedDriver, instance.driver)
+    process = f"process {driver.pid}" if driver.pid > 0 else "a process that is not seen from here"
+    name = instance.driver_name
+    return f"{process}, {f'registered as {name}' if name else 'not registered yet'}"
+
+
 def _listener(path: Path) -> int | None:
     """Id of the process that listens on the socket, 0 if it cannot be seen; None if none does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:

@@ -20,6 +20,9 @@ from pytest_dra.profile.model import KIND
 WIDTH: Final = 100
 """Columns of a comment."""
 
+LONGEST: Final = 1000
+"""Characters of a comment: ten lines, whatever a driver has said."""
+
 PLAIN: Final = re.compile(r"[A-Za-z./][A-Za-z0-9./_-]*")
 """A string that is one in YAML without quotes, unless it is a word of its own meaning."""
 
@@ -84,7 +87,7 @@ def _field(field: Field, finding: Finding | None, *, indent: str, outer: str = "
 
 
 def _comment(text: str, *, indent: str) -> list[str]:
-    plain = "".join(each if each.isprintable() else "?" for each in text)
+    plain = "".join(each if each.isprintable() else "?" for each in text[:LONGEST])
     lines = textwrap.wrap(plain, WIDTH - len(indent) - 2, break_on_hyphens=False)
     return [f"{indent}# {line}" for line in lines]
 

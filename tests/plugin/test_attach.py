@@ -89,6 +89,7 @@ def test_the_driver_is_judged_and_left_alone(attached: Attached, runs: Runs) -> 
     assert "export KUBECONFIG=" in text
     assert f"for an IDE: {attached.file}" in text
     assert "dra: judging attach (command line)" in text
+    assert f"registered as {NAME}" in text
     cases = runs.cases()
     states = {id: each["state"] for id, each in cases.items() if each["state"] != "not-run"}
     assert states == {

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra.initial import accepted
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import load_profile
+from pytest_dra.profile.draft import Finding
 from tests.plugin.conftest import Runs
 from tests.plugin.test_attach import Attached
 from tests.plugin.test_attach import attached
@@ -119,3 +121,18 @@ def test_what_is_refused(runs: Runs, arguments: tuple[str, ...], text: str) -> N
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert [line for line in done.errlines if line] == [f"ERROR: {text}"]
     assert not (runs.folder / "other.yaml").exists()
+
+
+def test_what_no_profile_can_hold_is_only_told(tmp_path: Path) -> None:
+    found = {
+        "driver.name": Finding("It registered so.", "Bad_Name"),
+        "launch.state": Finding("Seen.", ["x"]),
+        "injection.absent_paths": Finding("Seen.", ["/dev/x" * 1000]),
+    }
+    file = tmp_path / "p.yaml"
+    file.write_text(accepted("a head", found), "utf-8")
+    profile = load_profile(file)
+    assert profile.driver.name == ""
+    assert profile.launch.state == ("x",)
+    assert profile.injection.absent_paths is None
+    assert "Seen, and not accepted here: got 'Bad_Name'" in file.read_text("utf-8")
