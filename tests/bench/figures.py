@@ -17,11 +17,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from pytest_dra.cases import declared
+from pytest_dra.cases import implemented
 from tests.bench import apiserver
 
 STARTS: Final = 5
@@ -29,6 +32,9 @@ STARTS: Final = 5
 
 RUNS: Final = 3
 """Whole runs of the suite."""
+
+SHARES: Final = (4, 2, 1)
+"""Every so many cases: what a run takes grows with its cases, and no faster."""
 
 IMPORTS: Final = 20
 """Imports of the plugin, each in a new process."""
@@ -76,7 +82,7 @@ class Goal:
 
 REGISTERED: Final = Goal("driver start to registered", "s", 1.0)
 PUBLISHED: Final = Goal("driver start to slices published", "s", 1.0)
-WHOLE: Final = Goal("whole run on the fake driver", "s", 15.0, digits=1)
+WHOLE: Final = Goal("whole run on the fake driver", "s", 30.0, digits=1)
 IMPORT: Final = Goal("import of pytest_dra.plugin", "ms", 5.0)
 
 
@@ -118,6 +124,35 @@ def whole_runs() -> tuple[list[float], list[str]]:
     return seconds, ends
 
 
+def growing_runs() -> Iterator[tuple[int, float]]:
+    """Cases and seconds of runs on every fourth case, every second one, and all of them.
+
+    What a case needs runs with it, and counts. One case at a time, so that they add up.
+    """
+    every = sorted(implemented())
+    for step in SHARES:
+        chosen = _with_needs(every[::step])
+        with tempfile.TemporaryDirectory(prefix="dra-figures-") as empty:
+            began = time.perf_counter()
+            _python(
+                *("-m", "pytest", "-q", "-p", "no:cacheprovider", "--dra-driver=fake"),
+                *("--dra-benches=1", f"--dra-case={','.join(sorted(chosen))}"),
+                cwd=empty,
+            )
+            yield len(chosen), time.perf_counter() - began
+
+
+def _with_needs(ids: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(ids)
+    while waiting:
+        id = waiting.pop()
+        if id not in found:
+            found.add(id)
+            waiting += [each for each in declared(id).case.needs if each in implemented()]
+    return found
+
+
 def plugin_imports() -> tuple[list[float], list[float], str]:
     """Milliseconds of importing pytest and, on top, the plugin; heavy packages seen, if any."""
     bare: list[float] = []
@@ -142,6 +177,12 @@ def _whole(write: Callable[[str], object]) -> None:
     write(WHOLE.line(seconds))
     for end in ends:
         write(f"{'':34} {end}\n")
+
+
+def _growth(write: Callable[[str], object]) -> None:
+    for cases, seconds in growing_runs():
+        each = seconds / cases
+        write(f"{f'{cases} cases, one at a time':34} {seconds:8.1f} s   {each:.2f} s a case\n")
 
 
 def _import(write: Callable[[str], object]) -> None:
@@ -171,7 +212,7 @@ def main() -> int:
     write(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load before: {load}\n")
     write(f"{'':34} {'min':>8} {'median':>8} {'max':>8}\n")
     with cached_bytecode():
-        for measure in (_driver, _whole, _import):
+        for measure in (_driver, _whole, _growth, _import):
             try:
                 measure(write)
             except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
