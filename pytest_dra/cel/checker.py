@@ -145,10 +145,11 @@ class _Checker:
         kind = self.field(node.operand, node.field, node.offset)
         return types.BOOL if node.test else self.bindings.resolve(kind)
 
-    def field(self, operand: Node, field: str, offset: int) -> CelType:
+    def field(self, operand: Node, field: str, offset: int, *, optional: bool = False) -> CelType:
+        """The type of a field; an optional one if that is asked for or the operand is one."""
         outer = self.bindings.resolve(self.check(operand))
-        optional = types.is_optional(outer)
-        kind = outer.params[0] if optional else outer
+        unwraps = types.is_optional(outer)
+        kind = outer.params[0] if unwraps else outer
         if kind.kind == "map":
             result = kind.params[1]
         elif kind.kind == "struct":
@@ -160,7 +161,7 @@ class _Checker:
                 hint = hints.no_fields(kind)
                 self.report("field-selection", f"type {kind} has no fields", offset, hint)
             result = types.DYN
-        return types.optional_of(result) if optional else result
+        return types.optional_of(result) if optional or unwraps else result
 
     def struct_field(self, kind: CelType, field: str, offset: int) -> CelType:
         fields = self.env.fields if kind == types.DEVICE else messages.FIELDS.get(kind.name, {})
@@ -176,11 +177,9 @@ class _Checker:
         if node.function == "_?._":
             key = node.args[1]
             name = str(key.value) if isinstance(key, Const) else ""
-            kind = self.field(node.args[0], name, node.offset)
+            kind = self.field(node.args[0], name, node.offset, optional=True)
             self.kinds[key.id] = types.STRING
             self.overloads[node.id] = ["select_optional_field"]
-            if not types.is_optional(kind):
-                kind = types.optional_of(kind)
             return self.bindings.resolve(kind)
         args = [self.check(arg) for arg in node.args]
         if node.target is not None:

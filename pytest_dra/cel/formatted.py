@@ -58,6 +58,8 @@ def scientific(value: float, precision: int) -> str:
         return "NaN"
     if math.isinf(value):
         return "\u221e" if value > 0 else "-\u221e"
+    # Zero has no sign here.
+    value = value or 0.0
     mantissa, _, exponent = f"{value:.{precision}e}".partition("e")
     number = int(exponent)
     shown = f"{'-' if number < 0 else ''}{abs(number):02d}".translate(_SUPERSCRIPTS)
