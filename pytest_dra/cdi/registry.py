@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -27,6 +28,13 @@ from pytest_dra.spec import Json
 
 DEFAULT_DIRECTORIES = (Path("/etc/cdi"), Path("/var/run/cdi"))
 """Where runtimes look, lowest priority first. Source: CDI SPEC.md, containerd's defaults."""
+
+REMEMBERED = 3_000
+"""Texts of specs that are not decoded again: directories are read at each call of a driver, and
+what lies there is mostly what lay there before."""
+
+REMEMBERED_BYTES = 8 * 1024
+"""Longest such text."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,10 +131,21 @@ def load_file(path: Path, *, library: str = Library.V1_1_0.value) -> SpecFile:
 
 
 def _load_file(path: Path, directory: Path, priority: int, library: Library) -> SpecFile:
-    file = SpecFile(path=path, directory=directory, priority=priority)
     try:
         data = read_file(path)
-        file = dataclasses.replace(file, digest=digest(data))
+    except CdiError as error:
+        return SpecFile(path, directory, priority, (error.message,), (error.reason,))
+    understand = _understood if len(data) <= REMEMBERED_BYTES else _understood.__wrapped__
+    return dataclasses.replace(
+        understand(data, library), path=path, directory=directory, priority=priority
+    )
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def _understood(data: bytes, library: Library) -> SpecFile:
+    """What a file with these bytes says, wherever it lies."""
+    file = SpecFile(path=Path(), directory=Path(), priority=0, digest=digest(data))
+    try:
         spec = decode_spec(data, library=library)
         file = dataclasses.replace(
             file, raw=spec, kind=spec.get("kind", ""), version=spec.get("cdiVersion", "")
