@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
         for variant, problems, counts, took in pool.map(one, chosen):
             wrong += bool(problems)
             told = ", ".join(f"{id} {state}" for id, state in problems.items()) or "green"
-            sys.stdout.write(f"{variant:8} {took:5.1f} s  {told} ({counts})\n")
+            sys.stdout.write(f"{variant:15} {took:5.1f} s  {told} ({counts})\n")
             sys.stdout.flush()
     sys.stdout.write(f"{len(chosen) - wrong} passed, {wrong} failed\n")
     return 1 if wrong else 0
