@@ -184,6 +184,8 @@ class Chain:
         if isinstance(target, CelError):
             return target
         if not self.qualifiers:
+            if target is scope.device:
+                return scope.device.again()
             if self.plain and isinstance(target, Optional) and target.has_value:
                 return Optional(plain_value(target.value))
             return target
@@ -203,6 +205,9 @@ class Chain:
                     return NONE
             if isinstance(target, CelError):
                 return target
+        if target.__class__ is CelMap and target.textual and target.default is None:
+            # The reference makes a map of a native one each time that it is read.
+            target = target.again()
         return Optional(target) if optional else target
 
 

@@ -32,6 +32,7 @@ from pytest_dra.cel.tree import depth
 from pytest_dra.cel.types import CelType
 from pytest_dra.cel.validators import BrokenLiteral
 from pytest_dra.cel.validators import validate
+from pytest_dra.cel.values import CelMap
 from pytest_dra.cel.values import Optional
 from pytest_dra.cel.values import Timestamp
 
@@ -73,7 +74,7 @@ class Program:
         with room(self.levels):
             return estimate(self.checked, self.env).high
 
-    def evaluate(self, device: object, cost_limit: int = COST_MAX) -> Outcome:
+    def evaluate(self, device: CelMap, cost_limit: int = COST_MAX) -> Outcome:
         """Evaluate for one device, see :func:`pytest_dra.cel.devices.device_value`."""
         state = State(cost_limit)
         error: CelError | None = None

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from pytest_dra.cel.errors import CostExceeded
+from pytest_dra.cel.values import CelMap
 
 
 class State:
@@ -84,7 +85,7 @@ class Scope:
 
     __slots__ = ("device", "state")
 
-    def __init__(self, state: State, device: object) -> None:
+    def __init__(self, state: State, device: CelMap) -> None:
         self.state = state
         self.device = device
 

@@ -97,6 +97,8 @@ class AttributeStep:
         node = chain.base_id
         if value.__class__ is CelError:
             value = _placed(value, node)
+        elif value is scope.device:
+            value = scope.device.again()
         state = scope.state
         places, ids = state.places[node], state.ids
         if places:

@@ -160,6 +160,13 @@ class CelMap:
         made.entries = {key: (key, value) for key, value in items}
         return made
 
+    def again(self) -> CelMap:
+        """The same map as another object, which counts where it is a key."""
+        made = CelMap(self.default)
+        made.textual = self.textual
+        made.entries = self.entries
+        return made
+
     def put(self, key: Any, value: Any) -> None:
         """Add or replace an entry; only while the map is being built."""
         self.entries[key_of(key)] = (key, value)

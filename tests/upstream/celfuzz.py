@@ -33,10 +33,10 @@ def as_want(answer: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def ask(oracle: str, lines: list[str]) -> list[dict[str, Any]]:
+def ask(oracle: str, lines: list[str], *options: str) -> list[dict[str, Any]]:
     """The oracle's answers to questions."""
     done = subprocess.run(  # the oracle is named by the developer
-        [oracle], input="\n".join(lines) + "\n", capture_output=True, text=True,
+        [oracle, *options], input="\n".join(lines) + "\n", capture_output=True, text=True,
         timeout=TIMEOUT, check=True,
     )  # fmt: skip
     return [json.loads(line) for line in done.stdout.splitlines()]

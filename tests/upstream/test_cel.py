@@ -12,13 +12,16 @@ import pytest
 from pytest_dra.cel.environments import MINORS
 from tests.upstream import cel
 
-SAMPLE = Path(__file__).with_name("cel-sample.jsonl")
+HERE = Path(__file__).parent
+SAMPLES = (HERE / "cel-sample.jsonl", HERE / "cel-unusual.jsonl")
+KNOWN = HERE / "cel-known.jsonl"
 
 
 def by_area() -> dict[str, list[dict[str, Any]]]:
     areas: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for question in cel.questions(SAMPLE):
-        areas[question["area"]].append(question)
+    for sample in SAMPLES:
+        for question in cel.questions(sample):
+            areas[question["area"]].append(question)
     return areas
 
 
@@ -41,6 +44,13 @@ def test_the_sample_speaks_for_every_release() -> None:
         minor for rows in AREAS.values() for row in rows for minor, _ in cel.asked(row, MINORS)
     }
     assert minors == set(MINORS)
+
+
+def test_what_is_known_to_differ_is_refused_all_the_same_and_has_its_reason() -> None:
+    for question in cel.questions(KNOWN):
+        assert question["reason"]
+        for minor, want in cel.asked(question, MINORS):
+            assert cel.answer(question, minor)["compile"] == want["compile"]
 
 
 def test_a_wrong_answer_is_counted_and_shown(
