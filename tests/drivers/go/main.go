@@ -98,7 +98,11 @@ func (d *driver) run() error {
 	defer helper.Stop()
 	for told := -1; ; {
 		if present := d.present(); len(present) != told {
-			if err := helper.PublishResources(ctx, d.resources(present)); err != nil {
+			err := helper.PublishResources(ctx, d.resources(present))
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
 				return err
 			}
 			told = len(present)
