@@ -11,12 +11,14 @@ import tempfile
 import time
 import uuid
 from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import pause
 from pytest_dra.waiting import poll
 from tests.drivers import peak
 
@@ -25,12 +27,18 @@ PROJECT = Path(__file__).parents[2]
 RUN_LIMIT_S = 170.0
 """Longest run: a driver is judged in less than three minutes, whatever it does."""
 
-GONE_S = 5.0
-"""Wait for killed processes to leave the process table."""
+GONE_S = 20.0
+"""Wait for killed processes to leave the process table, and for the keeper of a killed pytest."""
 
 TOKEN = "DRA_DRIVERS_TEST"
 PEAK_FILE = "peak"
 KIB_PER_MIB = 1024
+
+PREPARED = "*/claims.json"
+"""What the good driver writes once it has prepared a claim."""
+
+BETWEEN_S = 0.3
+"""Pause between two signals: somebody who is impatient."""
 GOOD = "tests.drivers.good"
 
 
@@ -139,6 +147,45 @@ def judge(
     )
 
 
+def interrupt(driver: str, cases: str, numbers: Sequence[int]) -> tuple[int, tuple[str, ...]]:
+    """Begin a run, and send pytest these signals once the driver has prepared a claim.
+
+    Returns:
+        The exit code, and what was left as in :class:`Judged`.
+    """
+    token = uuid.uuid4().hex
+    with tempfile.TemporaryDirectory(prefix="d", dir="/tmp") as scratch:
+        work, results = Path(scratch) / "w", Path(scratch) / "r"
+        work.mkdir()
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+        command += [f"--dra-output={results}", f"--dra-driver={driver}", f"--dra-case={cases}"]
+        with subprocess.Popen(
+            command,
+            cwd=work,
+            env=_environment(scratch, token),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as run:
+            begun = poll(
+                lambda: _has_prepared(scratch) or run.poll() is not None,
+                Deadline.after(RUN_LIMIT_S),
+            )
+            for number in numbers if begun else ():
+                run.send_signal(number)
+                pause(BETWEEN_S)
+            code = run.wait(RUN_LIMIT_S)
+        return code, _left(scratch, token, but={work, results})
+
+
+def _has_prepared(scratch: str) -> bool:
+    """True once a driver has prepared a claim, or spoiled its directories with that."""
+    plugins = [logs.with_name("plug") for logs in Path(scratch).glob("dra-*/logs")]
+    return any(
+        place.is_symlink() or not place.is_dir() or list(place.glob(PREPARED)) for place in plugins
+    )
+
+
 def _write_profile(work: Path, profile: Mapping[str, Any]) -> Path:
     path = work / "dra-profile.yaml"
     head = {"apiVersion": "pytest-dra.dev/v1alpha1", "kind": "DriverProfile"}
@@ -159,7 +206,11 @@ def _environment(scratch: str, token: str) -> dict[str, str]:
 
 def _left(scratch: str, token: str, *, but: set[Path]) -> tuple[str, ...]:
     """What a run has left that does not go away by itself in a moment."""
-    poll(lambda: not _marked(scratch, token), Deadline.after(GONE_S))
+
+    def is_gone() -> bool:
+        return not _marked(scratch, token) and set(Path(scratch).iterdir()) <= but
+
+    poll(is_gone, Deadline.after(GONE_S))
     directories = [path.name for path in Path(scratch).iterdir() if path not in but]
     mounts = Path("/proc/self/mounts").read_text("utf-8").splitlines()
     mounted = [line for line in mounts if f"{scratch}/" in line]
