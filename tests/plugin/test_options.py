@@ -49,6 +49,7 @@ VALUES = {
     "dra_cel_engine": ("cel-python", "own", "cel-python"),
     "dra_suite": ("only", "with", "off"),
     "dra_logs": ("never", "always", "on-failure"),
+    "dra_benches": ("2", "3", "1"),
     "dra_deadlines": ("lifted", "kept", "lifted"),
     "dra_require": ("partial", "conformant", "partial"),
 }
