@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,6 +74,9 @@ class Attached:
             if process is not None:
                 process.kill()
                 process.communicate()
+        # A driver that lives on makes its sockets again where the directories have gone.
+        if self.file.exists():
+            shutil.rmtree(Path(parsed(self.file)["KUBECONFIG"]).parent, ignore_errors=True)
 
 
 @pytest.fixture
