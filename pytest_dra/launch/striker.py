@@ -2,8 +2,9 @@
 
 A script of its own, standard library only, run as ``python -I -S striker.py``: in pytest's own
 process the thread that looks would wait for the interpreter's lock while the driver goes on. It
-moves the processes to the one CPU that it sleeps on itself, with the lowest priority: each write
-wakes it, takes the CPU from the process that wrote, and so comes before that process's next step.
+moves the processes to the one CPU that it sleeps on itself, with the lowest priority, and takes
+the highest that it may have: each write wakes it, takes the CPU from the process that wrote, and so
+comes before that process's next step (as root for certain, without real-time priority mostly).
 
 It reads one JSON object a line from standard input and answers with one a line on standard output:
 
@@ -121,16 +122,19 @@ class Watch:
         return writes
 
 
+def group_of(pid: int) -> int:
+    """The process group of a living process; 0 if it is dead."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return 0 if fields[0] in "ZX" else int(fields[2])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 def members(groups: list[int]) -> list[int]:
     """Pids of all living processes of some process groups."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                if fields[0] not in "ZX" and int(fields[2]) in groups:
-                    found.append(int(entry.name))
-    return found
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+    return [pid for pid in pids if group_of(pid) in groups]
 
 
 def hold(pids: list[int], cpu: int) -> None:
@@ -149,7 +153,7 @@ def kill(groups: list[int], pids: list[int]) -> None:
         with contextlib.suppress(OSError):
             os.killpg(group, signal.SIGKILL)
     end = time.monotonic() + DEATH_S
-    while set(members(groups)) & set(pids) and time.monotonic() < end:
+    while any(group_of(pid) for pid in pids) and time.monotonic() < end:
         time.sleep(DEATH_PAUSE_S)
 
 
@@ -204,6 +208,9 @@ def main() -> None:
     """Serve until the owner closes standard input."""
     cpu = max(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cpu})
+    with contextlib.suppress(OSError):
+        # Without the right to it the lowest priority of the others has to do.
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     left: list[bytes] = []
     with contextlib.suppress(EOFError):
         while True:
