@@ -165,7 +165,7 @@ class Site:
         """Run a case here; ``works`` as for :meth:`Bench.case`."""
         began, serial = time.monotonic(), len(self.timeline)
         result, error = self._run(what, serial, works=works)
-        notes = self._bench.warnings.all() if self._bench else ()
+        notes = self._bench.warnings.all() if self._bench else result.notes
         took = time.monotonic() - began
         return Outcome(dataclasses.replace(result, duration_s=took, notes=notes), error, self)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_dra.bench.soak import Soak
 from pytest_dra.cel.engines import NAMES
 from pytest_dra.options import CEL_ENGINES
 from pytest_dra.options import KUBERNETES_VERSIONS
@@ -97,6 +98,21 @@ def test_an_engine_whose_package_is_missing_is_refused(monkeypatch: pytest.Monke
     with pytest.raises(OptionError, match=r"pip install 'pytest-dra\[cel\]', or use"):
         plan_of(given)
     assert plan_of(settings(flags={"dra_driver": "fake"}))[1].cel_engine == "own"
+
+
+def test_a_soak_has_a_seed_that_is_shown() -> None:
+    given = settings(flags={"dra_driver": "fake", "dra_soak": "true"})
+    assert "soak-seed=1 (default)" in given.described()
+    assert plan_of(given)[1].soak == Soak(on=True, seed=1)
+    given = settings(flags={"dra_driver": "fake"}, environ={"PYTEST_DRA_SOAK_SEED": "-7"})
+    assert plan_of(given)[1].soak == Soak(on=False, seed=-7)
+    assert not [each for each in settings().described() if each.startswith("soak")]
+
+
+def test_a_seed_that_is_no_number_is_refused() -> None:
+    given = settings(flags={"dra_driver": "fake", "dra_soak_seed": "x"})
+    with pytest.raises(OptionError, match="--dra-soak-seed: got 'x', want a whole number"):
+        plan_of(given)
 
 
 def test_the_names_of_the_engines_are_those_of_the_package() -> None:
