@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from pytest_dra.cel.checker import Checked
-from pytest_dra.cel.environments import COST_MAX
-from pytest_dra.cel.errors import CelError
-from pytest_dra.cel.errors import CostExceeded
-from pytest_dra.cel.errors import InternalFailure
 from pytest_dra.cel.lexer import tokens
-from pytest_dra.cel.planner import PlanError
-from pytest_dra.cel.planner import plan
+from pytest_dra.cel.parts import Parts
 from pytest_dra.cel.prepared import Prepared
 from pytest_dra.cel.program import Program
-from pytest_dra.cel.room import room
-from pytest_dra.cel.run import Scope
-from pytest_dra.cel.run import State
-from pytest_dra.cel.steps import Step
 from pytest_dra.cel.tree import Call
 from pytest_dra.cel.tree import Node
 from pytest_dra.cel.tree import walk
@@ -59,31 +49,19 @@ class Deciding:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._steps: dict[int, Step] = {}
+        self._parts = Parts(program)
 
     def part(self, device: Prepared) -> str:
         """The condition that made the result what it is, the whole if all took part."""
         program = self._program
         node = program.checked.root
-        with room(program.levels):
-            while isinstance(node, Call) and node.function in _LOGIC:
-                stop = node.function == "_||_"
-                results = [(part, self._value(part, device)) for part in node.args]
-                decided = [part for part, value in results if value is stop]
-                if not decided:
-                    decided = [part for part, value in results if value.__class__ is not bool]
-                if not decided:
-                    break
-                node = decided[0]
+        while isinstance(node, Call) and node.function in _LOGIC:
+            stop = node.function == "_||_"
+            results = [(part, self._parts.value(part, device)) for part in node.args]
+            decided = [part for part, value in results if value is stop]
+            if not decided:
+                decided = [part for part, value in results if value.__class__ is not bool]
+            if not decided:
+                break
+            node = decided[0]
         return span(program.expression, node)
-
-    def _value(self, node: Node, device: Prepared) -> object:
-        try:
-            step = self._steps.get(node.id)
-            if step is None:
-                checked = self._program.checked
-                part = Checked(node, checked.kinds, checked.names, checked.overloads)
-                step = self._steps[node.id] = plan(part, self._program.env)
-            return step.run(Scope(State(COST_MAX), device.value))
-        except (PlanError, CostExceeded, InternalFailure) as error:
-            return CelError("internal", str(error))

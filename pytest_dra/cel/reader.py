@@ -55,8 +55,10 @@ class Reader:
     def unexpected(self, want: str, token: Token | None = None) -> Stop:
         """Note that a token does not fit."""
         token = token or self.token
-        got = f"{token.text[:20]!r}" if token.kind != "end" else "the end"
-        self.report("syntax", f"unexpected {got}, {want}", token.offset)
+        if token.kind == "end":
+            self.report("syntax", f"the expression ends too early, {want}", token.offset)
+        else:
+            self.report("syntax", f"unexpected {token.text[:20]!r}, {want}", token.offset)
         return Stop()
 
     def report(self, kind: str, message: str, offset: int) -> Node:

@@ -23,10 +23,12 @@ from pytest_dra.cel.engines import CompiledSelector
 from pytest_dra.cel.engines import EngineMissing
 from pytest_dra.cel.engines import engine
 from pytest_dra.cel.environments import COST_MAX
+from pytest_dra.cel.environments import LENGTH_MAX
 from pytest_dra.cel.environments import MINORS
 from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import CompileError
+from pytest_dra.cel.parts import Parts
 from pytest_dra.cel.prepared import Prepared
 from pytest_dra.cel.prepared import prepare
 from pytest_dra.cel.releases import GATES
@@ -42,6 +44,9 @@ ERROR: Final = 2
 
 _ENGINE_VARIABLE: Final = "PYTEST_DRA_CEL_ENGINE"
 """The same variable that sets ``--dra-cel-engine`` of pytest."""
+
+_ERRORS_MAX: Final = 20
+"""Different errors that are shown at length."""
 
 _WIDEST: Final = 90
 """Characters of a cell."""
@@ -111,6 +116,9 @@ def _environment(name: str, gates: dict[str, bool], *, stored: bool) -> Environm
 
 def _checked(expression: str, env: Environment, *, derived: bool) -> tuple[bool, str]:
     """Whether a server accepts it, and what there is to say."""
+    length = len(expression.encode("utf-8", "replace"))
+    if length > LENGTH_MAX:
+        return False, f"too long: {length} bytes, a server takes at most {LENGTH_MAX}"
     compiler = programs.compile_derived if derived else programs.compile_selector
     try:
         compiled = compiler(expression, env)
@@ -119,9 +127,7 @@ def _checked(expression: str, env: Environment, *, derived: bool) -> tuple[bool,
     cost = compiled.estimate()
     lines = [f"{compiled.output}, cost at most {cost} of {COST_MAX}"]
     verdict = programs.admission(expression, cost)
-    if verdict == "too-long":
-        lines.append("too long: a server refuses it")
-    elif verdict == "too-costly":
+    if verdict == "too-costly":
         lines.append("too costly: a server refuses it; sizes are taken as the API allows them")
     return verdict == "ok", "\n".join(lines)
 
@@ -183,9 +189,11 @@ def evaluate(arguments: argparse.Namespace) -> int:
         sys.stdout.write(f"{older} slices of older pool generations are left out\n")
     for gap in chosen.gaps:
         sys.stdout.write(f"{chosen.name} is not Kubernetes: {gap}\n")
-    for text, paths in errors.items():
+    for text, paths in list(errors.items())[:_ERRORS_MAX]:
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         sys.stdout.write(f"\n{_printable(paths[0])}{more}: {text}\n")
+    if len(errors) > _ERRORS_MAX:
+        sys.stdout.write(f"\nand {len(errors) - _ERRORS_MAX} more errors\n")
     if errors:
         sys.stdout.write("\nA scheduler that comes to a device with an error gives the pod up.\n")
         return ERROR
@@ -206,6 +214,7 @@ class _Explained:
     def __init__(self, selector: CompiledSelector) -> None:
         self._own = selector if isinstance(selector, Selector) else None
         self._deciding = Deciding(self._own.program) if self._own else None
+        self._parts = Parts(self._own.program) if self._own else None
 
     def part(self, device: Prepared) -> str:
         """The sub-expression that decided."""
@@ -218,7 +227,8 @@ class _Explained:
         if self._own is None:
             return f"{_printable(error.message)} [{error.kind}]"
         # The exact evaluation knows where the error arose.
-        return telling.error_text(self._own.program, self._own.evaluate(device).error or error)
+        exact = self._own.evaluate(device).error or error
+        return _printable_lines(telling.error_text(self._own.program, exact, device, self._parts))
 
 
 def _write_table(rows: list[tuple[str, str, str]]) -> None:
@@ -232,6 +242,10 @@ def _write_table(rows: list[tuple[str, str, str]]) -> None:
 def _cell(text: str) -> str:
     text = _printable(text)
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+
+
+def _printable_lines(text: str) -> str:
+    return "\n".join(map(_printable, text.split("\n")))
 
 
 def _printable(text: str) -> str:

@@ -81,6 +81,33 @@ def test_a_missing_attribute_is_shown_with_optional_chaining() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{GPU}.driver > '1.2.3'", "no such overload of > for (kubernetes.Semver, string)"),
+        (f"{GPU}.driver > '1.2.3'", 'hint: write x.compareTo(semver("...")) > 0'),
+        (f"{GPU}.driver == '1.2.3'", 'hint: compare with semver("...")'),
+        (f"{GPU}.numa.startsWith('1')", "no such overload of startsWith for (int, string)"),
+        (f"{GPU}.nope == 1", "here is driver, numa"),
+        ("device.attributes['x'].nope == 1", "here is nothing"),
+        (f"[1].exists(x, x + {GPU}.driver == 1)", "1:17: no such overload of + ["),
+    ],
+)  # fmt: skip
+def test_an_error_says_what_the_device_has(text: str, told: str) -> None:
+    program = compile_selector(text, environment(37))
+    attributes = {"driver": {"version": "1.3.0"}, "numa": {"int": 1}}
+    (device,) = prepare([("gpu.example.com", {"attributes": attributes})])
+    error = program.evaluate(device.value).error
+    assert error is not None
+    assert told in error_text(program, error, device)
+
+
+def test_only_the_first_problems_are_shown() -> None:
+    lines = problems("\u00e9" * 500).split("\n")
+    assert len(lines) == 31
+    assert lines[-1] == "and 491 more problems"
+
+
+@pytest.mark.parametrize(
     ("text", "part"),
     [
         ("device.driver == 'd' && 1 == 2", "1 == 2"),
