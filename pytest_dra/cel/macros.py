@@ -147,9 +147,14 @@ Expander = Callable[[Maker, Node, list[Node]], "Node | None"]
 
 
 def _name(node: Node, message: str) -> str:
-    if not isinstance(node, Ident):
+    if not isinstance(node, Ident) or _is_fault(node):
         raise MacroError(node.offset, message)
     return node.name
+
+
+def _is_fault(node: Node) -> bool:
+    """True for what stands in for a faulty expression, see :meth:`Reader.report`."""
+    return isinstance(node, Ident) and not node.name
 
 
 def _variables(args: list[Node], message: str) -> tuple[str, str]:
@@ -255,7 +260,7 @@ def _opt_flat_map(m: Maker, target: Node, args: list[Node]) -> Node:
 
 
 def _sort_by(m: Maker, target: Node, args: list[Node]) -> Node:
-    if not isinstance(target, (ListNode, Select, Ident, Fold, Call)):
+    if _is_fault(target) or not isinstance(target, (ListNode, Select, Ident, Fold, Call)):
         raise MacroError(target.offset, "sortBy() takes a list or what gives one", "other")
     keys = _map(m, m.ident(SORT_INPUT), args)
     return m.bind(SORT_INPUT, target, m.member("@sortByAssociatedKeys", m.ident(SORT_INPUT), keys))
