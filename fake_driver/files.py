@@ -35,9 +35,14 @@ def write(path: Path, data: bytes, *, mode: int) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove ``path`` if it is there, its unfinished twin too."""
-    path.unlink(missing_ok=True)
-    path.with_name(f".{path.name}{TEMPORARY}").unlink(missing_ok=True)
+    """Remove ``path`` if it is there, its unfinished twin too; a loss of power brings none back."""
+    found = False
+    for each in (path, path.with_name(f".{path.name}{TEMPORARY}")):
+        with contextlib.suppress(FileNotFoundError):
+            each.unlink()
+            found = True
+    if found:
+        sync(path.parent)
 
 
 def sync(directory: Path) -> None:
