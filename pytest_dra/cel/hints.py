@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from typing import Final
@@ -46,11 +45,18 @@ def undeclared_name(name: str) -> str:
     return _ATTRIBUTE
 
 
+def _close(name: str, names: Iterable[str]) -> list[str]:
+    # imported when first needed: most expressions have no such problem
+    import difflib
+
+    return difflib.get_close_matches(name, list(names), n=1)
+
+
 def undefined_field(kind: CelType, field: str, fields: Iterable[str]) -> str:
     """For a field that the device does not have."""
     if kind != types.DEVICE:
         return ""
-    close = difflib.get_close_matches(field, list(fields), n=1)
+    close = _close(field, fields)
     if close:
         return f"did you mean device.{close[0]}?"
     return _ATTRIBUTE
@@ -80,7 +86,7 @@ def undeclared_function(node: Call, env: Environment) -> str:
     counts = sorted({count for macro, count in env.macros if macro == name})
     if counts:
         return f"the macro {name} takes {' or '.join(map(str, counts))} arguments"
-    close = difflib.get_close_matches(name, list(env.functions), n=1)
+    close = _close(name, env.functions)
     return f"did you mean {close[0]}()?" if close else ""
 
 
