@@ -131,6 +131,7 @@ def test_a_long_base_is_refused_and_a_long_tmpdir_replaced(
     deep.mkdir()
     with pytest.raises(LaunchError, match="too long for the sockets"):
         NodeDirectories.make(keeper, base=deep)
+    monkeypatch.setenv("TMPDIR", str(deep))
     monkeypatch.setattr("tempfile.tempdir", str(deep))
     assert NodeDirectories.make(keeper).root.parent == Path("/tmp")
 
