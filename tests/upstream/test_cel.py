@@ -11,6 +11,8 @@ import pytest
 
 from pytest_dra.cel.environments import MINORS
 from tests.upstream import cel
+from tests.upstream import celfuzz
+from tests.upstream import celrecord
 
 HERE = Path(__file__).parent
 SAMPLES = (HERE / "cel-sample.jsonl", HERE / "cel-unusual.jsonl")
@@ -63,3 +65,27 @@ def test_a_wrong_answer_is_counted_and_shown(
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert cel.compare(file, (37,)) == {37: [1, 1]}
     assert "y 1.37 '1 + 1 == 2': result: want False, got True" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("how", celfuzz.DRAWN)
+def test_drawn_questions_are_repeatable_and_answered(how: str) -> None:
+    drawn = celfuzz.drawn(how, MINORS[-1], 7, 40)
+    assert drawn == celfuzz.drawn(how, MINORS[-1], 7, 40)
+    assert len({question["expression"] for question in drawn}) > 20
+    for question in drawn:
+        assert cel.answer(question, MINORS[-1])["compile"] in ("ok", "error")
+
+
+def test_rows_are_recorded_with_what_older_releases_answer(tmp_path: Path) -> None:
+    for minor, known in ((37, "true"), (36, "false")):
+        oracle = tmp_path / f"oracle{minor}"
+        answer = json.dumps({"compile": "ok", "result": {"bool": known == "true"}})
+        oracle.write_text(f"#!/bin/sh\nwhile read -r line; do echo '{answer}'; done\n")
+        oracle.chmod(0o700)
+    asked = celrecord.questions(["# areas", "1 == 1", '{"expression": "x", "kind": "selector"}'])
+    oracles = {minor: str(tmp_path / f"oracle{minor}") for minor in (36, 37)}
+    first, second = celrecord.rows(asked, oracles)
+    assert (first["id"], first["area"], first["kind"]) == ("areas-0000", "areas", "value")
+    assert first["want"]["result"] == {"bool": True}
+    assert first["older"]["0.36"]["result"] == {"bool": False}
+    assert second["kind"] == "selector"
