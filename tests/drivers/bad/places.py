@@ -5,7 +5,7 @@ Before anything else, in the CDI directory: files (10,000 specs), sparse (a spec
 FIFO, a socket, links to a device, in a circle and to ``/``). roots: links to ``/`` in the plugins
 and registry directories as well, and a file with a line end and an escape sequence in its name.
 With the first Prepare: removes (deletes the directories), locks (takes all permissions of them),
-swaps (puts links to ``/`` in their places).
+swaps (puts links to ``/proc`` in their places).
 """
 
 from __future__ import annotations
@@ -118,10 +118,10 @@ def locks(options: Options) -> None:
 
 
 def swaps(options: Options) -> None:
-    """Links to / in the places of the directories."""
+    """Links to a folder of others in their places; not to /, where we could write."""
     removes(options)
     for place in places(options):
-        place.symlink_to("/")
+        place.symlink_to("/proc")
 
 
 LATER: dict[str, Callable[[Options], None]] = {"removes": removes, "locks": locks, "swaps": swaps}
