@@ -27,6 +27,7 @@ class Plan:
     jailed: bool = False
     previous: tuple[Component, ...] = ()
     benches: int = 1
+    in_memory: bool = False
     soak: Soak = dataclasses.field(default_factory=Soak)
     attachment: Attachment | None = None
     patient: bool = False

@@ -121,6 +121,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         soak=_soak(settings),
         attachment=_attachment(settings, tell) if settings.attached else None,
         patient=settings.patient,
+        in_memory=_is_fake(settings["dra_driver"]),
         benches=1 if settings.attached else int(settings["dra_benches"]),
     )
 

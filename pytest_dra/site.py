@@ -127,6 +127,7 @@ class Site:
             jailed=plan.jailed,
             previous=plan.previous,
             cdi_library=plan.cdi_library,
+            in_memory=plan.in_memory,
             soak=plan.soak,
             patient=plan.patient,
         )

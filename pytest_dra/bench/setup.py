@@ -28,7 +28,8 @@ class Setup:
     """What a bench is built from.
 
     ``jailed``: drivers run in private file systems. ``previous``: the components with the driver's
-    previous release. ``registry_bytes``: so long is the path of the registry at least.
+    previous release. ``in_memory``: drivers keep their files small.
+    ``registry_bytes``: so long is the path of the registry at least.
     ``patient``: deadlines are lifted. ``makes``: an instance, from its arguments.
     ``soak``: whether cases do more than usual.
     """
@@ -43,6 +44,7 @@ class Setup:
     jailed: bool = False
     previous: tuple[Component, ...] = ()
     registry_bytes: int = 0
+    in_memory: bool = False
     patient: bool = False
     soak: Soak = dataclasses.field(default_factory=Soak)
     makes: Callable[..., Instance] = Instance
@@ -57,7 +59,9 @@ class Setup:
         node = Node(
             f"node-{name}",
             cluster=self.cluster,
-            directories=NodeDirectories.make(self.keeper, registry_bytes=self.registry_bytes),
+            directories=NodeDirectories.make(
+                self.keeper, in_memory=self.in_memory, registry_bytes=self.registry_bytes
+            ),
             jailed=self.jailed,
             writable=self.profile.launch.writable,
             reads_boot_id=self.profile.driver.reads_boot_id,

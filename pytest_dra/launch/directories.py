@@ -59,19 +59,26 @@ class NodeDirectories:
 
     @classmethod
     def make(
-        cls, keeper: Keeper, *, base: Path | None = None, registry_bytes: int = 0
+        cls,
+        keeper: Keeper,
+        *,
+        base: Path | None = None,
+        in_memory: bool = False,
+        registry_bytes: int = 0,
     ) -> NodeDirectories:
         """Make the directories, with mode 0700, to be removed by ``keeper`` at the end.
 
         Args:
-            base: where. If None: ``TMPDIR`` where it is set, else memory where there is room,
-                else the directory for temporary files; /tmp where that is too long.
+            base: where; the user's directory for temporary files if None, or /tmp if that is
+                too long.
+            in_memory: the driver is known to keep its files small, so that they may lie in memory
+                where that has room and ``TMPDIR`` names no other place.
             registry_bytes: the path of the registry has at least so many bytes.
 
         Raises:
             LaunchError: no base is short enough, or it cannot be written.
         """
-        root = _make_root(keeper, [base] if base is not None else _bases())
+        root = _make_root(keeper, [base] if base is not None else _bases(in_memory=in_memory))
         made = cls(root, registry="reg".ljust(registry_bytes - len(os.fsencode(root)) - 1, "-"))
         made._keeper = keeper
         for directory in (*made._of_drivers, made.logs):
@@ -173,10 +180,11 @@ class NodeDirectories:
         return (self.registry_dir, self.plugins_dir, self.cdi_dir, self.static_cdi_dir)
 
 
-def _bases() -> list[Path]:
+def _bases(*, in_memory: bool) -> list[Path]:
     """Where the root may be made, best first."""
     usual = [Path(tempfile.gettempdir()), FALLBACK_BASE]
-    return usual if os.environ.get("TMPDIR") or not _is_roomy(MEMORY) else [MEMORY, *usual]
+    in_memory = in_memory and not os.environ.get("TMPDIR") and _is_roomy(MEMORY)
+    return [MEMORY, *usual] if in_memory else usual
 
 
 def _is_roomy(directory: Path) -> bool:

@@ -32,7 +32,7 @@ def test_memory_is_taken_where_there_is_room(monkeypatch: pytest.MonkeyPatch, me
     _memory(monkeypatch, memory)
     monkeypatch.setattr(directories, "ROOT_LIMIT", 200)
     with Keeper() as keeper:
-        assert NodeDirectories.make(keeper).root.parent == memory
+        assert NodeDirectories.make(keeper, in_memory=True).root.parent == memory
 
 
 def test_small_memory_without_programs_or_none_is_left_alone(
@@ -42,9 +42,9 @@ def test_small_memory_without_programs_or_none_is_left_alone(
     with Keeper() as keeper:
         for free, flags in ((64 << 20, 0), (2 << 30, os.ST_NOEXEC)):
             _memory(monkeypatch, memory, free=free, flags=flags)
-            assert NodeDirectories.make(keeper).root.parent != memory
+            assert NodeDirectories.make(keeper, in_memory=True).root.parent != memory
         _memory(monkeypatch, memory / "nothing")
-        assert NodeDirectories.make(keeper).root.parent.exists()
+        assert NodeDirectories.make(keeper, in_memory=True).root.parent.exists()
 
 
 def test_a_directory_that_the_user_has_named_is_taken(
@@ -53,5 +53,14 @@ def test_a_directory_that_the_user_has_named_is_taken(
     _memory(monkeypatch, memory)
     monkeypatch.setattr(directories, "ROOT_LIMIT", 200)
     monkeypatch.setenv("TMPDIR", "/tmp")
+    with Keeper() as keeper:
+        assert NodeDirectories.make(keeper, in_memory=True).root.parent != memory
+
+
+def test_what_may_fill_its_directory_is_not_put_into_memory(
+    monkeypatch: pytest.MonkeyPatch, memory: Path
+) -> None:
+    _memory(monkeypatch, memory)
+    monkeypatch.setattr(directories, "ROOT_LIMIT", 200)
     with Keeper() as keeper:
         assert NodeDirectories.make(keeper).root.parent != memory

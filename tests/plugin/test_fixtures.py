@@ -42,7 +42,7 @@ def own(runs: Runs, version: str = "1.37") -> None:
 
 def directory_is_gone(runs: Runs) -> bool:
     path = (runs.folder / "directory").read_text()
-    return path.startswith("/tmp/") and not runs.folder.joinpath(path).exists()
+    return path.startswith(("/tmp/", "/dev/shm/")) and not runs.folder.joinpath(path).exists()
 
 
 def test_they_work_without_any_option_and_clean_up(runs: Runs) -> None:
