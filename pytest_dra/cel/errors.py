@@ -65,6 +65,10 @@ class CostExceeded(Exception):
     """The run-time cost went over the limit; never absorbed by an operator."""
 
 
+class WorkExceeded(CostExceeded):
+    """The expression asks for more than this engine does, see :mod:`pytest_dra.cel.work`."""
+
+
 class InternalFailure(Exception):
     """Where the Go implementation panics at run time; the evaluation as a whole is an error."""
 

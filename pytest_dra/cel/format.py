@@ -11,6 +11,7 @@ from typing import Final
 
 from pytest_dra.cel import conversions
 from pytest_dra.cel import formatted
+from pytest_dra.cel import work
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.operations import type_name
 from pytest_dra.cel.values import CelMap
@@ -94,10 +95,13 @@ def apply(template: str, arguments: list[object]) -> str | CelError:
     """The text of a template with its arguments."""
     try:
         # What is wrong with an argument comes before what is wrong behind its clause.
-        return "".join(
-            part if isinstance(part, str) else _formatted(part, arguments[part.argument])
-            for part in parse(template, len(arguments))
-        )
+        made, length = [], 0
+        for part in parse(template, len(arguments)):
+            text = part if isinstance(part, str) else _formatted(part, arguments[part.argument])
+            made.append(text)
+            length += len(text)
+            work.bound_text(length)
+        return "".join(made)
     except FormatFault as error:
         return CelError(error.kind, str(error))
 
@@ -174,10 +178,12 @@ def _string(value: Any) -> str:
 
 
 def _list(values: list[object]) -> str:
+    work.spend(len(values))
     return "[" + ", ".join(_nested(value) for value in values) + "]"
 
 
 def _map(values: CelMap) -> str:
+    work.spend(len(values))
     pairs = []
     for key, value in values.items():
         if not isinstance(key, (bool, int, str)):

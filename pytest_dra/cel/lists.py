@@ -8,6 +8,7 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.cel import operations
+from pytest_dra.cel import work
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import InternalFailure
 from pytest_dra.cel.errors import no_overload
@@ -77,6 +78,7 @@ def last_index_of(values: list[object], item: object) -> int:
 def includes(target: object, item: object) -> bool:
     """An equal element of a list, or equality with anything else."""
     if isinstance(target, list):
+        work.spend(len(target))
         return any(operations.same(value, item) is True for value in target)
     return operations.same(target, item) is True
 
@@ -99,6 +101,7 @@ def _plain(*lists: list[object]) -> bool:
 
 
 def _holds(values: list[object], item: object) -> bool:
+    work.spend(len(values))
     return any(operations.same(item, value) is True for value in values)
 
 
@@ -138,6 +141,7 @@ def flattened(values: object, depth: Any = 1) -> object:
 
 
 def _flat(values: list[object], depth: int) -> list[object]:
+    work.spend(len(values))
     found: list[object] = []
     for value in values:
         if isinstance(value, list) and depth:

@@ -8,6 +8,7 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.cel import types
+from pytest_dra.cel import work
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.types import CelType
 from pytest_dra.cel.values import INT_MAX
@@ -138,6 +139,8 @@ def _json(value: object, depth: int) -> object:
         return value
     if isinstance(value, int):
         return float(value) if abs(value) < 2**53 else str(int(value))
+    if isinstance(value, (list, CelMap)):
+        work.spend(len(value))
     if isinstance(value, list):
         items = [_json(item, depth + 1) for item in value]
         return next((item for item in items if isinstance(item, CelError)), items)

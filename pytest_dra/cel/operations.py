@@ -7,6 +7,7 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.cel import times
+from pytest_dra.cel import work
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import InternalFailure
 from pytest_dra.cel.errors import no_overload
@@ -94,6 +95,7 @@ def _others(left: Any, right: Any) -> bool | CelError:
 def _lists(left: Any, right: Any, *, keep_error: bool) -> bool | CelError:
     if not isinstance(right, list) or len(left) != len(right):
         return False
+    work.spend(len(left))
     error: CelError | None = None
     for one, other in zip(left, right, strict=False):
         found = equal(one, other)
@@ -107,6 +109,7 @@ def _lists(left: Any, right: Any, *, keep_error: bool) -> bool | CelError:
 def _maps(left: CelMap, right: Any) -> bool | CelError:
     if not isinstance(right, CelMap) or len(left) != len(right):
         return False
+    work.spend(len(left))
     for key, value in left.items():
         found = right.find(key)
         if found is None or equal(value, found[1]) is False:
@@ -192,11 +195,15 @@ def add(left: Any, right: Any) -> object:
         return left + right
     if isinstance(left, list) and isinstance(right, list):
         if left.__class__ is MutableList:
+            work.spend(len(right))
             left.extend(right)
             return left
         if not left:
             return right
-        return left if not right else ConcatList([*left, *right])
+        if not right:
+            return left
+        work.spend(len(left) + len(right))
+        return ConcatList([*left, *right])
     if isinstance(left, Duration):
         if isinstance(right, Duration):
             return _span(left.nanos + right.nanos)
@@ -304,6 +311,7 @@ def contains(element: Any, container: Any) -> object:
         )
         return found is not None
     if isinstance(container, list):
+        work.spend(len(container))
         return any(same(element, item) is True for item in container)
     return no_overload("@in")
 

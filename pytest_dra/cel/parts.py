@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_dra.cel import work
 from pytest_dra.cel.checker import Checked
 from pytest_dra.cel.environments import COST_MAX
 from pytest_dra.cel.errors import CelError
@@ -35,6 +36,7 @@ class Parts:
                     checked = program.checked
                     part = Checked(node, checked.kinds, checked.names, checked.overloads)
                     step = self._steps[node.id] = plan(part, program.env)
+                work.begin()
                 return step.run(Scope(State(COST_MAX), device.value))
         except (PlanError, CostExceeded, InternalFailure) as error:
             return CelError("internal", str(error))

@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_dra.cel import times
 from pytest_dra.cel import types
+from pytest_dra.cel import work
 from pytest_dra.cel.checker import Checked
 from pytest_dra.cel.checker import check
 from pytest_dra.cel.environments import CODE_POINTS_MAX
@@ -19,6 +20,7 @@ from pytest_dra.cel.errors import CompileError
 from pytest_dra.cel.errors import CostExceeded
 from pytest_dra.cel.errors import InternalFailure
 from pytest_dra.cel.errors import Problem
+from pytest_dra.cel.errors import WorkExceeded
 from pytest_dra.cel.estimate import estimate
 from pytest_dra.cel.parser import parse
 from pytest_dra.cel.planner import PlanError
@@ -77,11 +79,14 @@ class Program:
     def evaluate(self, device: CelMap, cost_limit: int = COST_MAX) -> Outcome:
         """Evaluate for one device, see :func:`pytest_dra.cel.devices.device_value`."""
         state = State(cost_limit)
+        work.begin()
         error: CelError | None = None
         value: object = None
         try:
             with room(self.levels):
                 value = self.step.run(Scope(state, device))
+        except (WorkExceeded, MemoryError):
+            error = CelError("bounded", "more work than this engine does for one expression")
         except CostExceeded:
             error = CelError("cost", f"cost limit of {cost_limit} exceeded")
         except InternalFailure as failure:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from typing import Any
+from typing import Final
 
 from pytest_dra.cel.errors import CostExceeded
 from pytest_dra.cel.values import CelMap
+
+_COUNTER: Final = 2**64
 
 
 class State:
@@ -38,7 +41,13 @@ class State:
         if cost:
             self.cost += cost
             if self.cost > self.limit:
-                raise CostExceeded
+                self.hold()
+
+    def hold(self) -> None:
+        """Hold the limit; the reference counts in 64 bits and begins again behind them."""
+        self.cost %= _COUNTER
+        if self.cost > self.limit:
+            raise CostExceeded
 
     def drop(self, node: int) -> None:
         """Forget the last value of a node and all that came after it."""
@@ -77,7 +86,7 @@ def observe(state: State, node: int, value: object, cost: int) -> None:
     if cost:
         state.cost += cost
         if state.cost > state.limit:
-            raise CostExceeded
+            state.hold()
 
 
 class Scope:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from typing import Final
 
+from pytest_dra.cel import work
 from pytest_dra.cel.errors import InternalFailure
 from pytest_dra.cel.namedformats import FormatValue
 from pytest_dra.cel.opaque import CidrValue
@@ -73,8 +74,10 @@ def _traversal(value: Any) -> int:
     if isinstance(value, bytes):
         return int(float(len(value)) * STRING_FACTOR)
     if isinstance(value, list):
+        work.spend(len(value))
         return sum(map(_traversal, value))
     if isinstance(value, CelMap):
+        work.spend(len(value))
         return sum(_traversal(key) + _traversal(item) for key, item in value.items())
     return 1
 

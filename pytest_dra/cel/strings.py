@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from pytest_dra.cel import regex
+from pytest_dra.cel import work
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import no_overload
 
@@ -73,7 +74,11 @@ def upper(text: str) -> str:
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
     """Occurrences replaced, at most ``count`` unless negative."""
-    return text.replace(old, new, count if 0 <= count < 2**62 else -1)
+    limit = count if 0 <= count < 2**62 else -1
+    if len(new) > len(old):
+        found = text.count(old) if limit < 0 else min(text.count(old), limit)
+        work.bound_text(len(text) + found * (len(new) - len(old)))
+    return text.replace(old, new, limit)
 
 
 def split(text: str, separator: str, count: int = -1) -> list[object]:
@@ -109,6 +114,7 @@ def join(parts: list[object], separator: str = "") -> object:
     texts = [part for part in parts if isinstance(part, str)]
     if len(texts) < len(parts):
         return CelError("no-such-overload", "join takes strings")
+    work.bound_text(sum(map(len, texts)) + len(texts) * len(separator))
     return separator.join(texts)
 
 

@@ -141,3 +141,41 @@ def test_derived_attributes_need_their_release() -> None:
         compile_derived("device.driver", environment(36))
     assert caught.value.problems[0].kind == "no-derived"
     assert compile_derived("device.driver", environment(37)).output.name == "string"
+
+
+def doubled(start: str, step: str, times: int, end: str) -> str:
+    """``end`` with a value that ``step`` has made larger ``times`` over; each is called V."""
+    text = end.replace("V", f"v{times}")
+    for number in range(times, 0, -1):
+        text = f"cel.bind(v{number}, {step.replace('V', f'v{number - 1}')}, {text})"
+    return f"cel.bind(v0, {start}, {text})"
+
+
+BOMBS = {
+    "concatenation": doubled("[1]", "V + V", 60, "V.size()"),
+    "equality of lists": doubled("[1]", "[V, V]", 40, "V == V"),
+    "equality of maps": doubled("{'a': 1}", "{'a': V, 'b': V}", 40, "V == V"),
+    "membership": doubled("lists.range(900)", "[V, V]", 40, "V in [V]"),
+    "inclusion": doubled("[1]", "[V, V]", 40, "V.includes(V)"),
+    "sets": doubled("[1]", "[V, V]", 40, "sets.contains(V, V)"),
+    "formatting": doubled("[1]", "[V, V]", 40, "'%s'.format([V]).size()"),
+    "flattening": doubled("[[1]]", "[V, V]", 40, "V.flatten(50).size()"),
+    "replacing": doubled("'aa'", f"V.replace('a', '{'a' * 5000}')", 3, "V.size()"),
+    "joining": doubled("'aaaaaaaa'", f"[{'V, ' * 200}].join(V)", 3, "V.size()"),
+    "many texts": doubled("'aa'", f"'{'%s' * 300}'.format([{'V, ' * 300}])", 4, "V.size()"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_value_that_doubles_is_stopped(name: str) -> None:
+    found = outcome(BOMBS[name])
+    assert isinstance(found, Outcome)
+    assert found.error is not None
+    assert found.error.kind in ("bounded", "cost", "conversion")
+
+
+def test_what_is_stopped_in_one_evaluation_does_not_hinder_the_next() -> None:
+    outcome(BOMBS["concatenation"])
+    found = outcome("([1] + [2]).size()")
+    assert isinstance(found, Outcome)
+    assert found.value == 2
