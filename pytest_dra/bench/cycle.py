@@ -25,11 +25,13 @@ class PlainCycle:
     """What one cycle showed.
 
     ``resolves``: each CDI id of the answer resolved when it arrived (also true without ids).
-    ``residue``: paths that were left, with the claim's uid and name replaced.
+    ``made``: paths that Prepare had added when it answered, with the claim's uid and name replaced.
+    ``residue``: those that were left in the end.
     ``names_pool``: the returned device had a pool name.
     """
 
     resolves: bool
+    made: frozenset[str]
     residue: frozenset[str]
     names_pool: bool
 
@@ -42,6 +44,7 @@ class PlainCycle:
             claim = bench.claim([device])
             reply = bench.prepare(claim)
             registry = bench.last_preparation().registry
+            made = residue_of(claim, bench.instance.tree(), before)
             bench.unprepare(claim)
             left = residue_of(claim, bench.instance.tree(), before)
             bench.claims.delete(claim)
@@ -49,6 +52,7 @@ class PlainCycle:
         ids = [id for each in devices for id in each.cdi_device_ids]
         return cls(
             resolves=not unresolved(registry, ids),
+            made=made,
             residue=left,
             names_pool=all(each.pool_name for each in devices),
         )

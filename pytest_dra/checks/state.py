@@ -15,16 +15,21 @@ SPEC_SUFFIXES = (".json", ".yaml")
 """Endings of files that a container runtime reads as CDI specs."""
 
 
-def apart_from_unfinished(left: Collection[str]) -> frozenset[str]:
+def apart_from_unfinished(left: Collection[str], *, made: Collection[str]) -> frozenset[str]:
     """Without files that a crash has left unfinished, which nobody reads.
 
-    A temporary file of a random name (as the Go CDI library makes them beside the spec) tells
-    nobody anything. What names the claim or is a spec is kept.
+    A temporary file (as the Go CDI library makes them beside the spec) tells nobody anything, with
+    the claim in its name or not. What is a spec is kept, and what Prepare makes when nothing
+    disturbs it.
+
+    Args:
+        left: paths with uid and name of the claim replaced by placeholders.
+        made: what a plain Prepare of this driver makes, in the same form.
     """
     return frozenset(
         path
         for path in left
-        if "{uid}" in path or (path.startswith("cdi/") and path.endswith(SPEC_SUFFIXES))
+        if path in made or (path.startswith("cdi/") and path.endswith(SPEC_SUFFIXES))
     )
 
 

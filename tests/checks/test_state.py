@@ -122,3 +122,19 @@ def test_what_is_left_is_told_with_its_path(judgement: Judgement, expected: Said
 
 def test_output_that_names_one_of_the_damaged_files_is_clear() -> None:
     state.damage_must_be_named("cannot parse /var/lib/x/z2\n", files=["z1", "z2"])
+
+
+def test_a_temporary_file_of_a_crash_is_nobodys_matter() -> None:
+    left = {
+        "cdi/.odd-{uid}.yaml.partial",
+        "cdi/spec.123.tmp",
+        "cdi/odd-{uid}.yaml",
+        "plug/claims/{uid}.json",
+        "plug/claims/{uid}.json.tmp",
+    }
+    made = {"cdi/odd-{uid}.yaml", "plug/claims/{uid}.json"}
+    assert state.apart_from_unfinished(left, made=made) == made
+
+
+def test_a_spec_is_left_whatever_its_name() -> None:
+    assert state.apart_from_unfinished({"cdi/5f3a.json"}, made=()) == {"cdi/5f3a.json"}
