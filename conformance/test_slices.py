@@ -7,6 +7,7 @@ from pytest_dra.bench.devices import newest_generation
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.replugging import change_of
 from pytest_dra.cases import case
+from pytest_dra.checks import pools
 from pytest_dra.checks import slices
 from pytest_dra.checks.pools import newest
 from pytest_dra.profile import Hardware
@@ -125,6 +126,12 @@ def _some(bench: Bench, found: list[Json]) -> list[Json]:
 
 
 def _wait_for(instance: Instance, before: list[Json], limit_s: float) -> list[Json]:
-    """Wait until the inventory is there; returns the slices as they are then or at the deadline."""
-    wanted = slices.inventory(before)
-    return instance.wait_for_slices(lambda now: wanted <= slices.inventory(now), within_s=limit_s)
+    """Wait until the inventory is there, in whole pools where they were whole before.
+
+    Returns the slices as they are then or at the deadline.
+    """
+    wanted, whole = slices.inventory(before), pools.are_tidy(before)
+    return instance.wait_for_slices(
+        lambda now: wanted <= slices.inventory(now) and (pools.are_tidy(now) or not whole),
+        within_s=limit_s,
+    )

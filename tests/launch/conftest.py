@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,11 +32,3 @@ def gone(pid: int) -> bool:
 def keeper() -> Iterator[Keeper]:
     with Keeper() as made:
         yield made
-
-
-@pytest.fixture(autouse=True)
-def hangups_are_heard() -> Iterator[None]:
-    """What nohup ignores is passed on to every child, as if the suite had ignored it."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)

@@ -1,0 +1,16 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import signal
+
+ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+"""Signals that a shell lets its background jobs ignore, or nohup, and every child with them."""
+
+
+def pytest_configure() -> None:
+    """Hear every signal, whatever has started the tests: children are to be ended by them."""
+    for each in ENDING:
+        if signal.getsignal(each) is signal.SIG_IGN:
+            heard = signal.default_int_handler if each == signal.SIGINT else signal.SIG_DFL
+            signal.signal(each, heard)
