@@ -37,7 +37,8 @@ class Offer:
         if self._barren:
             return instance.slices()
         found = instance.wait_published()
-        self._barren = not instance.has_published
+        # One that has ended by itself does so again, which is soon seen, and explains what is not.
+        self._barren = not instance.has_published and not instance.over
         return found
 
     def published(self) -> list[Json]:
