@@ -114,7 +114,8 @@ def test_slice_023_fixed_fields(dra_bench: Bench) -> None:
     """immutable slice fields are never changed in place"""
     dra_bench.restarts.begin()
     dra_bench.replugging.shrink()
-    slice_fields.fixed_fields_must_stay(writing.slice_writes(dra_bench))
+    for bench in (dra_bench, *dra_bench.beside()):
+        slice_fields.fixed_fields_must_stay(writing.slice_writes(bench))
 
 
 @case("SLICE-026", Level.SHOULD, settles=True)
@@ -123,6 +124,11 @@ def test_slice_026_generations(dra_bench: Bench) -> None:
     for change in dra_bench.replugging.hotplug():
         if change.plugged:
             pools.generations_must_rise(old=change.old, new=change.new, during=change.during)
+    for bench in (dra_bench, *dra_bench.beside()):
+        _generations_must_not_fall(bench)
+
+
+def _generations_must_not_fall(dra_bench: Bench) -> None:
     users = set(dra_bench.places)
     for step in history.steps(dra_bench.timeline):
         event = step.entry.event

@@ -93,8 +93,12 @@ def test_slice_014_idle(dra_bench: Bench) -> None:
 @case("SLICE-017", Level.MUST, settles=True)
 def test_slice_017_foreign_slices(dra_bench: Bench) -> None:
     """slices of other drivers and other nodes are not touched"""
-    neighbour = dra_bench.family.neighbour
-    neighbour.wait_published()
+    dra_bench.family.neighbour.wait_published()
+    for bench in (dra_bench, *dra_bench.beside()):
+        _foreign_slices_must_be_left(bench)
+
+
+def _foreign_slices_must_be_left(dra_bench: Bench) -> None:
     driver = dra_bench.driver
     nodes = {*dra_bench.places.values(), *(d["spec"]["nodeName"] for d in dra_bench.family.decoys)}
     for step in history.steps(dra_bench.timeline):

@@ -9,10 +9,13 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
+from contextlib import ExitStack
 
+from pytest_dra.bench import Bench
 from pytest_dra.site import BenchError
 from pytest_dra.site import Outcome
 from pytest_dra.site import Site
@@ -33,17 +36,22 @@ class Annexes:
         count: how many sites; 0 for none, so that nothing is ever begun.
         new: makes a site; nothing is started by that.
         judge: judges a case, by its id, on a site.
+        fits: starts the driver of a site, and says whether one can run there beside the others.
     """
 
-    def __init__(self, count: int, new: Callable[[], Site], judge: Judge) -> None:
+    def __init__(
+        self, count: int, new: Callable[[], Site], judge: Judge, *, fits: Callable[[Site], bool]
+    ) -> None:
         self._count = count
         self._new = new
         self._judge = judge
+        self._fits = fits
         self._waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._found: dict[str, Future[Outcome]] = {}
+        self._found: dict[str, Future[Outcome | None]] = {}
         self._sites: list[Site] = []
         self._threads: list[threading.Thread] = []
         self._closing = threading.Event()
+        self._unfit = threading.Event()
 
     def begin(self, ids: Sequence[str]) -> None:
         """Begin to judge these cases, in this order; returns at once."""
@@ -65,12 +73,19 @@ class Annexes:
         """True if the case is judged here."""
         return id in self._found
 
-    def outcome(self, id: str) -> Outcome:
-        """Wait for a case that was begun.
+    def benches(self) -> list[Bench]:
+        """The benches on which cases were judged so far."""
+        found = [site.begun for site in self._sites]
+        return [bench for bench in found if bench is not None]
+
+    def outcome(self, id: str) -> Outcome | None:
+        """Wait for a case that was begun; None if it was not, or cannot be judged here.
 
         Raises:
             BenchError: it does not end.
         """
+        if id not in self._found:
+            return None
         try:
             return self._found[id].result(CASE_LIMIT_S)
         except StillRunning as error:
@@ -79,21 +94,31 @@ class Annexes:
     def close(self) -> None:
         """End all sites, and what is judged on them."""
         self._closing.set()
-        for site in self._sites:
-            site.close()
         for _ in self._threads:
             self._waiting.put(None)
-        for thread in self._threads:
-            thread.join(JOIN_S)
-        for site in self._sites:
-            site.close()
+        with ExitStack() as stack:
+            for site in self._sites:
+                stack.callback(site.close)
+            for thread in self._threads:
+                stack.callback(thread.join, JOIN_S)
+            for site in self._sites:
+                stack.callback(site.close)
 
     def _work(self, site: Site) -> None:
-        while True:
-            id = self._waiting.get(timeout=None)
-            if id is None or self._closing.is_set():
-                return
+        ids = self._taken()
+        for id in ids:
             try:
-                self._found[id].set_result(self._judge(id, site))
+                if not self._unfit.is_set() and site.begun is None and not self._fits(site):
+                    self._unfit.set()
+                    site.close()
+                self._found[id].set_result(None if self._unfit.is_set() else self._judge(id, site))
             except BaseException as error:
                 self._found[id].set_exception(error)
+
+    def _taken(self) -> Iterator[str]:
+        """The cases that this thread is to judge, one at a time."""
+        while True:
+            id = self._waiting.get()
+            if id is None or self._closing.is_set():
+                return
+            yield id

@@ -12,19 +12,13 @@ from typing import Any
 
 from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted
-from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.timeline import Entry
-from pytest_dra.timeline import Mark
 
 if TYPE_CHECKING:
-    from pytest_dra.site import Site
+    from pytest_dra.site import Outcome
 
 NOTABLE = frozenset({State.FAILED, State.ERRORED})
-
-ENTRY_LIMIT = 2000
-"""Entries of the timeline that are kept of one case; the newest ones."""
-
 
 ESCAPED = 10
 """Characters that one character becomes at most when it is escaped (``\\U0010ffff``)."""
@@ -47,33 +41,27 @@ def forget(output: Path, ids: Iterable[str]) -> None:
             folder.rmdir()
 
 
-def keep(output: Path, result: CaseResult, site: Site, *, when: str) -> None:
+def keep(output: Path, outcome: Outcome, *, when: str) -> None:
     """Write ``cases/ID/timeline.jsonl`` and ``driver.log`` below the output directory.
 
     Args:
         output: the report's directory.
-        result: of the case that has just been judged.
-        site: has timeline and driver output.
+        outcome: of the case that has just been judged.
         when: ``never``, ``on-failure`` or ``always``.
 
     Raises:
         OSError: it cannot be written.
     """
+    result = outcome.result
     if when == "never" or (when == "on-failure" and result.state not in NOTABLE):
         return
     folder = output / FOLDER / result.case.id
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [_line(entry) for entry in _part(site, result.case.id)]
+    lines = [_line(entry) for entry in outcome.traffic]
     (folder / TIMELINE).write_text("".join(f"{line}\n" for line in lines), "utf-8")
     # Escaped: logs are looked at with tools that send them to a terminal as they are.
-    log = site.driver_log()
+    log = outcome.log
     (folder / LOG).write_text(redacted(plain(log, ESCAPED * len(log))), "utf-8")
-
-
-def _part(site: Site, id: str) -> list[Entry[Any]]:
-    begins = site.timeline.entries(Mark, where=lambda mark: mark.text == f"case {id} begins")
-    since = begins[-1].serial if begins else 0
-    return site.timeline.all(since=since)[-ENTRY_LIMIT:]
 
 
 def _line(entry: Entry[Any]) -> str:

@@ -16,12 +16,12 @@ from typing import Final
 
 KUBERNETES_VERSIONS: Final = ("1.34", "1.35", "1.36", "1.37")
 SUITES: Final = ("auto", "only", "with", "off")
-BENCHES: Final = tuple(str(number) for number in range(1, 9))
 LOGS: Final = ("never", "on-failure", "always")
 VERDICTS_REQUIRED: Final = ("conformant", "partial")
 DEADLINES: Final = ("kept", "lifted")
 ATTACH: Final = "attach"
 AUTO: Final = "auto"
+BENCHES: Final = (AUTO, *(str(number) for number in range(1, 9)))
 CDI_LIBRARIES: Final = (AUTO, "1.1.0", "1.1.2")
 CEL_OWN: Final = "own"
 CEL_PYTHON: Final = "cel-python"
@@ -151,8 +151,8 @@ OPTIONS: Final = (
     Option(
         "--dra-benches",
         "so many cases at most are judged at the same time, each on a bench and driver processes "
-        "of its own; 1: one after the other",
-        "4",
+        "of its own; 1: one after the other; auto: 4 where launch.hardware is fake or none, else 1",
+        AUTO,
         "N",
         choices=BENCHES,
     ),

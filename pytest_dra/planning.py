@@ -29,6 +29,7 @@ from pytest_dra.plan import Plan
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import PLACEHOLDERS
 from pytest_dra.profile import DriverProfile
+from pytest_dra.profile import Hardware
 from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
 from pytest_dra.program import check_command
@@ -37,6 +38,9 @@ DRIVER_NAME = "driver_name"
 FAKE = "fake"
 FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
+
+BENCHES = 4
+"""Benches that keep two cores busy: cases mostly wait for their driver to start."""
 
 ATTACH_LIMIT_S = 86_400
 """Longest wait for a driver that is attached: a day."""
@@ -122,7 +126,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         attachment=_attachment(settings, tell) if settings.attached else None,
         patient=settings.patient,
         in_memory=_is_fake(settings["dra_driver"]),
-        benches=1 if settings.attached else int(settings["dra_benches"]),
+        benches=_benches(settings, profile),
     )
 
 
@@ -155,6 +159,16 @@ def _soak(settings: Settings) -> Soak:
         return Soak(on=settings.soaks, seed=int(seed))
     except ValueError as error:
         raise OptionError(f"--dra-soak-seed: got {seed!r}, want a whole number") from error
+
+
+def _benches(settings: Settings, profile: DriverProfile) -> int:
+    """How many benches may be used: the same hardware is not given to several of them unasked."""
+    given = settings["dra_benches"]
+    if settings.attached:
+        return 1
+    if given != AUTO:
+        return int(given)
+    return 1 if profile.launch.hardware is Hardware.REAL else BENCHES
 
 
 def _check_jail(profile: DriverProfile) -> None:

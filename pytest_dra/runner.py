@@ -63,7 +63,8 @@ class CaseRunner:
         """Note which cases are to run; under xdist the controller does not know."""
         ids = [_id(item) for item in session.items]
         self._run.recorder.expect(id for id in ids if id is not None)
-        self._run.session.expect(id for id in ids if id is not None)
+        # A worker has the ids of all: what it is not asked for must not be begun.
+        self._run.session.expect((id for id in ids if id is not None), apart=not self._is_worker)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:

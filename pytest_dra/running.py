@@ -20,6 +20,8 @@ from pytest_dra.bench.attached import told_of
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import KubeError
 from pytest_dra.launch import LaunchError
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
@@ -85,6 +87,7 @@ class Run:
     output: Path
     asked: bool
     end: End | None = None
+    trouble: str = ""
 
     @classmethod
     def prepare(
@@ -154,7 +157,7 @@ class Run:
             return ""
         try:
             instance = self.session.bench.instance
-        except LaunchError as error:
+        except (LaunchError, ClusterError, KubeError, OSError) as error:
             pytest.exit(f"--dra-driver=attach: {error}", returncode=FAILED)
         return f"dra: attached: {told_of(instance)}"
 
@@ -166,7 +169,7 @@ class Run:
         kept = [(item, id) for item, id in items if id is not None and id in self.chosen]
         dropped = [item for item, id in items if id is not None and id not in self.chosen]
         benches = self.session.plan.benches
-        kept.sort(key=lambda pair: (benches > 1 and declared(pair[1]).apart_s > 0, _stage(pair[1])))
+        kept.sort(key=lambda pair: _stage(pair[1], apart=benches > 1))
         return [*own, *(item for item, _ in kept)], dropped
 
     def end_call(self, outcome: Outcome) -> None:
@@ -187,14 +190,16 @@ class Run:
             return
         show_judged(outcome, self.session, report, strict=self.settings.strict)
         try:
-            site = self.session.site_of(outcome)
-            evidence.keep(self.output, outcome.result, site, when=self.settings["dra_logs"])
+            evidence.keep(self.output, outcome, when=self.settings["dra_logs"])
         except OSError as error:
             report.sections.append(("--dra-logs", f"nothing is kept of this case: {error}"))
 
     def close(self) -> None:
-        """End driver, kubelet and API server."""
-        self.session.close()
+        """End driver, kubelet and API server; what is left then is told beside the report."""
+        try:
+            self.session.close()
+        except Exception as error:
+            self.trouble = f"not everything could be ended or removed: {error}"
 
     def finish(self, status: int) -> int:
         """Write the report; returns the exit status for pytest.
@@ -214,7 +219,7 @@ class Run:
         deserved = exit_status(result, summary, strict=strict, require=require)
         file, problem = self._write(result, summary)
         if status in (OK, NO_TESTS):
-            status = (deserved or FAILED) if problem else deserved
+            status = (deserved or FAILED) if problem or self.trouble else deserved
         self.end = End(
             result=result,
             summary=summary,
@@ -257,7 +262,7 @@ class Run:
             end.result,
             end.summary,
             report=end.report_file,
-            remarks=[each for each in (end.reason, end.problem) if each],
+            remarks=[each for each in (end.reason, end.problem, self.trouble) if each],
         )
 
 
@@ -272,11 +277,13 @@ def _resolved(settings: Settings) -> list[Option]:
     ]
 
 
-def _stage(id: str) -> tuple[int, int]:
-    """Cases that only act come first, then those that wait for quiet, then those that disturb, and
-    at the end those that look back at the whole run."""
+def _stage(id: str, *, apart: bool) -> tuple[int, int]:
+    """Cases that only act come first, then those that wait for quiet, then those that disturb, then
+    those that are judged apart, and at the end those that look back at the whole run."""
     found = declared(id)
     if found.settles and found.case.observation == "timeline":
+        return (4, 0)
+    if apart and found.apart_s:
         return (3, 0)
     if found.disturbs:
         return (2, 0 if id == ENDS_WHAT_SETTLED else 1)

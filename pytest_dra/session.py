@@ -31,6 +31,7 @@ from pytest_dra.report.results import blocked_by
 from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
 from pytest_dra.report.results import unsupported
+from pytest_dra.site import BenchError
 from pytest_dra.site import Outcome
 from pytest_dra.site import Site
 from pytest_dra.spec import Case
@@ -53,7 +54,10 @@ class Session:
         self.plan = plan
         self._keeper: Keeper | None = None
         self._site = self._new_site()
-        self._annexes = Annexes(plan.benches - 1, self._new_site, self._judge_on)
+        self._annexes = Annexes(
+            plan.benches - 1, self._new_site, self._judge_on, fits=Site.has_plugin
+        )
+        self._closed = False
         self._outcomes: dict[str, Outcome] = {}
         self._expected: tuple[str, ...] = ()
         self._to_begin: tuple[str, ...] = ()
@@ -75,6 +79,8 @@ class Session:
         return Site(self.plan, self._start_keeper)
 
     def _start_keeper(self) -> Keeper:
+        if self._closed:
+            raise BenchError("the run has ended")
         if self._keeper is None:
             keeper = Keeper()
             keeper.start()
@@ -89,6 +95,7 @@ class Session:
 
     def close(self) -> None:
         """End everything that was started, in bounded time; calling it twice is fine."""
+        self._closed = True
         keeper, self._keeper = self._keeper, None
         with ExitStack() as stack:
             if keeper is not None:
@@ -104,10 +111,6 @@ class Session:
         """The driver's name as far as it is known."""
         return self._site.driver_name()
 
-    def site_of(self, outcome: Outcome) -> Site:
-        """Where a case was judged; the first site for one that was decided without running."""
-        return outcome.site or self._site
-
     # what is judged
 
     def judge(self, id: str) -> Outcome:
@@ -121,9 +124,13 @@ class Session:
             self._begin_others(self._outcomes[id])
         return self._outcomes[id]
 
-    def expect(self, ids: Iterable[str]) -> None:
-        """Say which cases are to be judged, so that what takes its time can begin early."""
-        self._expected = self._to_begin = self._to_disturb = tuple(ids)
+    def expect(self, ids: Iterable[str], *, apart: bool = True) -> None:
+        """Say which cases are to be judged, so that what takes its time can begin early.
+
+        ``apart``: some of them on benches of their own.
+        """
+        self._to_begin = self._to_disturb = tuple(ids)
+        self._expected = self._to_begin if apart else ()
 
     def _begin_others(self, outcome: Outcome) -> None:
         """Begin what takes its time, once the driver under test has had the first word.
@@ -133,7 +140,8 @@ class Session:
         bench = self._site.begun
         if bench is None:
             return
-        if outcome.result.state is State.PASSED:
+        if outcome.result.state is State.PASSED and self._site.plugin() is not None:
+            bench.beside = self._annexes.benches
             ids, self._expected = self._expected, ()
             apart = [id for id in ids if declared(id).apart_s and not self._is_decided(id)]
             self._annexes.begin(sorted(apart, key=lambda id: -declared(id).apart_s))
@@ -171,9 +179,8 @@ class Session:
         early = self._without_running(case)
         if early is not None:
             return Outcome(early)
-        if self._annexes.has_begun(case.id):
-            return self._annexes.outcome(case.id)
-        return self._judge_on(case.id, self._site)
+        outcome = self._annexes.outcome(case.id)
+        return self._judge_on(case.id, self._site) if outcome is None else outcome
 
     def _judge_on(self, id: str, site: Site) -> Outcome:
         what = declared(id)

@@ -42,7 +42,7 @@ def show_judged(
     setattr(report, RESULT, result.to_dict())
     setattr(report, FACTS, _facts(session))
     if result.state in (State.FAILED, State.ERRORED):
-        log = "\n".join(session.site_of(outcome).driver_log().splitlines()[-LOG_LINES:])
+        log = "\n".join(outcome.log.splitlines()[-LOG_LINES:])
         if log:
             report.sections.append(("driver output (end)", redacted(plain(log, LOG_LIMIT))))
     if isinstance(outcome.error, SPEAKS_FOR_ITSELF):

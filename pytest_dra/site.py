@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Setup
@@ -22,8 +23,11 @@ from pytest_dra.bench.attached import AttachedBench
 from pytest_dra.cases import Declared
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import KubeError
 from pytest_dra.kubelet import Plugin
 from pytest_dra.launch import Keeper
+from pytest_dra.launch import LaunchError
 from pytest_dra.plan import Plan
 from pytest_dra.report.excerpt import excerpt
 from pytest_dra.report.results import CaseResult
@@ -36,7 +40,11 @@ from pytest_dra.spec import Blocked
 from pytest_dra.spec import NotApplicable
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
+from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Timeline
+
+TRAFFIC_LIMIT = 2000
+"""Entries of the timeline that are kept of one case; the newest ones."""
 
 
 class BenchError(Exception):
@@ -47,12 +55,14 @@ class BenchError(Exception):
 class Outcome:
     """A result, the exception behind it if there was one (for pytest's traceback), and its site.
 
-    ``site`` is None for a case that was decided without running.
+    ``traffic`` is what the timeline has of the case, and ``log`` the end of the driver's output
+    when it had ended: both are empty for a case that was decided without running.
     """
 
     result: CaseResult
     error: BaseException | None = None
-    site: Site | None = None
+    traffic: tuple[Entry[Any], ...] = ()
+    log: str = ""
 
 
 class Site:
@@ -143,6 +153,19 @@ class Site:
             if bench is not None:
                 stack.callback(bench.close)
 
+    def has_plugin(self) -> bool:
+        """Start the driver beside foreign slices; True if it registers.
+
+        False too if nothing can be started.
+        """
+        try:
+            if self.bench.instance.plugin() is None:
+                return False
+            self.bench.family.lay_decoys(self.bench.instance.node)
+            return True
+        except (BenchError, ClusterError, KubeError, LaunchError, OSError):
+            return False
+
     # what is known of the driver
 
     def plugin(self) -> Plugin | None:
@@ -168,7 +191,12 @@ class Site:
         result, error = self._run(what, serial, works=works)
         notes = self._bench.warnings.all() if self._bench else result.notes
         took = time.monotonic() - began
-        return Outcome(dataclasses.replace(result, duration_s=took, notes=notes), error, self)
+        return Outcome(
+            dataclasses.replace(result, duration_s=took, notes=notes),
+            error,
+            traffic=tuple(self.timeline.all(since=serial)[-TRAFFIC_LIMIT:]),
+            log=self.driver_log(),
+        )
 
     def _run(
         self, what: Declared, serial: int, *, works: bool

@@ -8,6 +8,7 @@ next case gets a new driver process on empty directories.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -70,12 +71,15 @@ class Bench(Offering):
         self._held: dict[str, Claim] = {}
         self._dirty = ""
         self._lent = False
+        self._closed = False
         self.warnings = Warnings()
         self._registration: Registration | Violation | None = None
         self._answered = False
         self._mute = ""
         self._judged = MUTE
         self._unstartable: LaunchError | None = None
+        # Further benches of the run, for cases that look back at all of it.
+        self.beside: Callable[[], Sequence[Bench]] = tuple
         self._cycle: PlainCycle | None = None
         self.family = Family(
             setup.cluster,
@@ -132,6 +136,8 @@ class Bench(Offering):
 
         ``devices``: how many it shall find, where the profile's ``launch.inventory`` can say so.
         """
+        if self._closed:
+            raise LaunchError("the run has ended")
         chosen = setup or self.setup
         instance = chosen.instance(letter, nodes=self._nodes, devices=devices)
         self.places[instance.user] = instance.node
@@ -146,7 +152,8 @@ class Bench(Offering):
 
     def close(self) -> None:
         """Stop every driver; the cluster and the keeper are the owner's to stop."""
-        for instance in self._others:
+        self._closed = True
+        for instance in list(self._others):
             instance.stop()
         self._others.clear()
         self._primary = None

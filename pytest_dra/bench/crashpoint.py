@@ -128,6 +128,8 @@ class CrashPoints:
                 [sys.executable, "-I", "-S", str(SCRIPT)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # A buffer would keep a second answer from select.
+                bufsize=0,
                 start_new_session=True,
             )
         script = self._script

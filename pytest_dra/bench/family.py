@@ -108,8 +108,7 @@ class Family:
 
     @property
     def decoys(self) -> tuple[Json, ...]:
-        """Slices that are none of the neighbour's business, there before it was started."""
-        self._begin()
+        """Slices that are none of the driver's business, as far as they have been laid."""
         return self._decoys
 
     def begin(self) -> None:
@@ -147,13 +146,17 @@ class Family:
             )
 
         until(neighbour.timeline, wiped, Deadline.after(WIPE_S))
-        decoys = [self._decoy(DECOY_DRIVER, neighbour.node)]
+        self.lay_decoys(neighbour.node)
+        neighbour.start_again()
+
+    def lay_decoys(self, node: str) -> None:
+        """Put slices there that are none of the driver's business on ``node``."""
+        decoys = [self._decoy(DECOY_DRIVER, node)]
         driver = self._driver()
         if driver:
             elsewhere = f"node-elsewhere-{secrets.token_hex(RANDOM_BYTES)}"
             decoys.append(self._decoy(driver, elsewhere))
-        self._decoys = tuple(decoys)
-        neighbour.start_again()
+        self._decoys += tuple(decoys)
 
     def _decoy(self, driver: str, node: str) -> Json:
         self._nodes.add(node)

@@ -13,8 +13,10 @@ from pytest_dra.spec import UnsupportedEnvironment
 LIFTED_S: Final = 3600.0
 """What is left of a deadline that is lifted: longer than anybody looks at one breakpoint."""
 
-OF_TIME: Final = frozenset({"REG-014", "REG-015", "PREP-015", "PREP-019", "UNP-013"})
-"""Cases that judge how long an answer takes, and nothing else."""
+OF_TIME: Final = frozenset(
+    {"PREP-015", "PREP-019", "PREP-022", "REG-012", "REG-014", "REG-015", "RST-013", "UNP-013"}
+)
+"""Cases that judge how long an answer, an end or a return takes."""
 
 
 def kubelet_settings(*, patient: bool) -> KubeletSettings:

@@ -198,6 +198,7 @@ def _is_roomy(directory: Path) -> bool:
 
 
 def _make_root(keeper: Keeper, bases: Sequence[Path]) -> Path:
+    refused: LaunchError | None = None
     for base in bases:
         # mkdtemp adds 8 characters.
         if len(os.fsencode(base / ROOT_PREFIX)) + 8 > ROOT_LIMIT:
@@ -205,13 +206,16 @@ def _make_root(keeper: Keeper, bases: Sequence[Path]) -> Path:
         try:
             root = Path(tempfile.mkdtemp(prefix=ROOT_PREFIX, dir=base))
         except OSError as error:
-            raise LaunchError(f"cannot make a directory in {base}: {error.strerror}") from error
+            refused = LaunchError(f"cannot make a directory in {base}: {error.strerror}")
+            continue
         try:
             keeper.own_directory(root)
         except LaunchError:
             root.rmdir()
             raise
         return root
+    if refused is not None:
+        raise refused
     raise LaunchError(
         f"{' and '.join(str(base) for base in bases)}: too long for the sockets of a driver below"
         f" it, of which a path has at most {SOCKET_PATH_LIMIT} bytes; set TMPDIR to a short one"

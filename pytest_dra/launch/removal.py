@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import itertools
 import os
 import re
@@ -81,7 +82,8 @@ def restore(path: str) -> None:
     if os.path.lexists(path) and not stat.S_ISDIR(os.lstat(path).st_mode):
         Path(path).unlink()
     Path(path).mkdir(mode=MADE_MODE, exist_ok=True)
-    empty(path)
+    if not empty(path):
+        raise OSError(errno.ENOTEMPTY, "not emptied in time", path)
     Path(path).chmod(MADE_MODE)
 
 
@@ -93,7 +95,8 @@ def unmount_below(path: str) -> bool:
 
 
 def _mounts_below(path: str) -> list[bytes]:
-    real = os.fsencode(os.path.realpath(path))
+    # The last component is not followed: a link there leads to what is not ours.
+    real = os.fsencode(Path(path).parent.resolve() / Path(path).name)
     points = []
     with Path(MOUNTS).open("rb") as table:
         for line in table:
@@ -130,7 +133,8 @@ def _clear(top: int, end: float) -> bool:
                 return False
             try:
                 if is_folder:
-                    _dissolve(name, top, numbers)
+                    if not _dissolve(name, top, numbers, end):
+                        return False
                 else:
                     os.unlink(name, dir_fd=top)
             except FileNotFoundError:
@@ -139,11 +143,16 @@ def _clear(top: int, end: float) -> bool:
                 left.add(name)
 
 
-def _dissolve(name: str, top: int, numbers: itertools.count[int]) -> None:
-    """Remove a directory of ``top``; the directories in it become ``top``'s."""
+def _dissolve(name: str, top: int, numbers: itertools.count[int], end: float) -> bool:
+    """Remove a directory of ``top``; the directories in it become ``top``'s.
+
+    False if that was not done at ``end``.
+    """
     folder = _open(name, top)
     try:
         while entries := _entries(folder, CHUNK):
+            if time.monotonic() > end:
+                return False
             for inner, is_folder in entries:
                 if not is_folder:
                     os.unlink(inner, dir_fd=folder)
@@ -155,6 +164,7 @@ def _dissolve(name: str, top: int, numbers: itertools.count[int]) -> None:
     finally:
         os.close(folder)
     os.rmdir(name, dir_fd=top)
+    return True
 
 
 def _free_name(top: int, numbers: itertools.count[int]) -> str:

@@ -30,14 +30,19 @@ def the_plan(benches: str = "1") -> Plan:
     return plan_of(resolve(flag=given.get, ini=lambda _: None, environ={}))[1]
 
 
+def name_of(site: Site) -> str:
+    return str(id(site))
+
+
 class Stage:
     """Judges by waiting for the word; notes on which site each case was."""
 
     def __init__(self, count: int) -> None:
         self.may_end = threading.Event()
         self.sites: dict[str, Site] = {}
-        self.annexes = Annexes(count, self.new, self.judge)
+        self.annexes = Annexes(count, self.new, self.judge, fits=self.fits)
         self.error: BaseException | None = None
+        self.fit = True
 
     def new(self) -> Site:
         def no_keeper() -> None:
@@ -45,12 +50,20 @@ class Stage:
 
         return Site(the_plan(), no_keeper)  # type: ignore[arg-type] # never called
 
+    def fits(self, site: Site) -> bool:
+        return self.fit
+
+    def outcome(self, id: str) -> Outcome:
+        found = self.annexes.outcome(id)
+        assert found is not None
+        return found
+
     def judge(self, id: str, site: Site) -> Outcome:
         self.sites[id] = site
         if self.error is not None:
             raise self.error
         assert self.may_end.wait(WAIT_S)
-        return Outcome(CaseResult(case=catalogue().case(id), state=State.PASSED), site=site)
+        return Outcome(CaseResult(case=catalogue().case(id), state=State.PASSED), log=name_of(site))
 
 
 @pytest.fixture
@@ -65,9 +78,11 @@ def test_cases_run_beside_each_other_and_their_outcomes_are_kept(stage: Stage) -
     stage.annexes.begin(["REG-001", "REG-002", "REG-003"])
     stage.annexes.begin(["REG-001"])
     stage.may_end.set()
-    found = {name: stage.annexes.outcome(name) for name in ("REG-003", "REG-001", "REG-002")}
+    found = {name: stage.outcome(name) for name in ("REG-003", "REG-001", "REG-002")}
     assert all(outcome.result.case.id == name for name, outcome in found.items())
-    assert {name: outcome.site for name, outcome in found.items()} == stage.sites
+    assert {name: outcome.log for name, outcome in found.items()} == {
+        name: name_of(site) for name, site in stage.sites.items()
+    }
     assert len({id(site) for site in stage.sites.values()}) in (1, 2)
 
 
@@ -76,6 +91,15 @@ def test_without_annexes_nothing_is_begun() -> None:
     stage.annexes.begin(["REG-001"])
     assert not stage.annexes.has_begun("REG-001")
     stage.annexes.close()
+
+
+def test_where_the_driver_cannot_run_beside_itself_nothing_is_judged_there(stage: Stage) -> None:
+    stage.fit = False
+    stage.may_end.set()
+    stage.annexes.begin(["REG-001", "REG-002"])
+    assert [stage.annexes.outcome(id) for id in ("REG-001", "REG-002")] == [None, None]
+    assert stage.annexes.outcome("REG-003") is None
+    assert not stage.sites
 
 
 def test_what_a_case_ends_with_reaches_who_asks_for_it(stage: Stage) -> None:
@@ -115,8 +139,10 @@ def test_a_case_comes_to_the_same_on_any_bench(runs: Runs) -> None:
 
 def test_a_case_apart_is_not_waited_for_where_its_prerequisite_fails() -> None:
     with Session(the_plan("2")) as session:
-        session.expect(["REG-001", "IDEM-009"])
+        session.expect(["REG-001", "REG-002", "IDEM-009"])
         assert session.judge("REG-001").result.state is State.PASSED
+        assert session.bench.instance.plugin() is not None
+        assert session.judge("REG-002").result.state is State.PASSED
         assert session._annexes.has_begun("IDEM-009")
         failing = CaseResult(case=catalogue().case("PREP-023"), state=State.ERRORED)
         session._outcomes["PREP-023"] = Outcome(failing)
