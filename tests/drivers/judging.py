@@ -193,11 +193,16 @@ def _write_profile(work: Path, profile: Mapping[str, Any]) -> Path:
     return path
 
 
+BENCHES = "4"
+"""The drivers here have no hardware that several of them would share."""
+
+
 def _environment(scratch: str, token: str) -> dict[str, str]:
     kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
     return {
         **kept,
         "TMPDIR": scratch,
+        "PYTEST_DRA_BENCHES": BENCHES,
         "PYTHONPATH": str(PROJECT),
         TOKEN: token,
         peak.FILE: f"{scratch}/w/{PEAK_FILE}",

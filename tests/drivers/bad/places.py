@@ -1,6 +1,6 @@
 """Makes a mess of the directories: ``python -m tests.drivers.bad.places WHAT [SWITCHES]``.
 
-Before anything else, in the CDI directory: files (10,000 specs), sparse (a spec of 1 GB), nested
+Before anything else, in the CDI directory: files (2,000 specs), sparse (a spec of 1 GB), nested
 (100,000 levels of JSON and of YAML), aliases (aliases of aliases that mean 10^9 nodes), odd (a
 FIFO, a socket, links to a device, in a circle and to ``/``). roots: links to ``/`` in the plugins
 and registry directories as well, and a file with a line end and an escape sequence in its name.
@@ -28,7 +28,7 @@ from tests.drivers.good.options import read
 from tests.drivers.good.plugin import Plugin
 from tests.drivers.good.running import run
 
-FILES = 10_000
+FILES = 2_000
 SPARSE = 1 << 30
 LEVELS = 100_000
 ALIASES = 9
