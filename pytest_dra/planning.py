@@ -16,6 +16,7 @@ from pytest_dra.bench.invitation import Invitation
 from pytest_dra.bench.patience import lifted
 from pytest_dra.bench.soak import Soak
 from pytest_dra.cdi import containerds_library
+from pytest_dra.featuregates import feature_gates
 from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
@@ -24,7 +25,6 @@ from pytest_dra.options import ATTACH
 from pytest_dra.options import AUTO
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
-from pytest_dra.options import check_cel_engine
 from pytest_dra.plan import Plan
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import PLACEHOLDERS
@@ -33,6 +33,7 @@ from pytest_dra.profile import Hardware
 from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
 from pytest_dra.program import check_command
+from pytest_dra.refusals import check_cel_engine
 
 DRIVER_NAME = "driver_name"
 FAKE = "fake"
@@ -118,6 +119,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         driver_name=settings["dra_driver_name"] or None,
         profile=profile,
         kubernetes=settings["dra_kubernetes"],
+        feature_gates=feature_gates(settings),
         cdi_library=settings["dra_cdi_library"],
         cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,

@@ -119,7 +119,10 @@ class Site:
             directory = Path(tempfile.mkdtemp(prefix="dra-kube-"))
             self._keeper().own_directory(directory)
             cluster = EmbeddedCluster(
-                directory, kubernetes=self._plan.kubernetes, timeline=self.timeline
+                directory,
+                kubernetes=self._plan.kubernetes,
+                timeline=self.timeline,
+                gates=self._plan.feature_gates,
             )
             cluster.start()
             self._cluster = cluster

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded.trouble import EVERYTHING
 from pytest_dra.embedded.trouble import Caused
 from pytest_dra.embedded.trouble import Scope
@@ -108,10 +109,14 @@ class Trouble(Protocol):
 
 
 class Cluster(Protocol):
-    """An API server for one run, with the identities that the bench needs."""
+    """An API server for one run, with the identities that the bench needs.
+
+    ``version`` is the Kubernetes version with its feature gates as they are usually.
+    """
 
     provider: str
     kubernetes: str
+    version: KubernetesVersion
     depth: Depth
 
     def start(self) -> None:
