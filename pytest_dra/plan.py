@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.soak import Soak
+from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.launch import Component
 from pytest_dra.profile import DriverProfile
 
@@ -18,7 +19,7 @@ class Plan:
 
     ``attachment``: how a driver is waited for that somebody else starts; None: the suite starts it.
     ``patient``: deadlines are lifted. ``feature_gates``: those of the API server that are not at
-    their defaults.
+    their defaults. ``binaries``: of a real API server; None: the embedded one.
     """
 
     components: tuple[Component, ...]
@@ -31,6 +32,7 @@ class Plan:
     previous: tuple[Component, ...] = ()
     benches: int = 1
     in_memory: bool = False
+    binaries: Binaries | None = None
     feature_gates: Mapping[str, bool] = dataclasses.field(
         default_factory=lambda: MappingProxyType({})
     )

@@ -21,6 +21,7 @@ from pytest_dra.bench import Bench
 from pytest_dra.bench import Setup
 from pytest_dra.bench.attached import AttachedBench
 from pytest_dra.cases import Declared
+from pytest_dra.clusters.apiserver import ApiServerCluster
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.clusters.protocol import ClusterError
@@ -118,15 +119,19 @@ class Site:
         if self._cluster is None:
             directory = Path(tempfile.mkdtemp(prefix="dra-kube-"))
             self._keeper().own_directory(directory)
-            cluster = EmbeddedCluster(
-                directory,
-                kubernetes=self._plan.kubernetes,
-                timeline=self.timeline,
-                gates=self._plan.feature_gates,
-            )
+            cluster = self._new_cluster(directory)
             cluster.start()
             self._cluster = cluster
         return self._cluster
+
+    def _new_cluster(self, directory: Path) -> Cluster:
+        plan, line = self._plan, self.timeline
+        name, gates = plan.kubernetes, plan.feature_gates
+        if plan.binaries is None:
+            return EmbeddedCluster(directory, kubernetes=name, timeline=line, gates=gates)
+        return ApiServerCluster(
+            directory, kubernetes=name, timeline=line, gates=gates, binaries=plan.binaries
+        )
 
     def _make_bench(self) -> Bench:
         plan = self._plan
