@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import ExitStack
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,12 +59,14 @@ class Outcome:
 
     ``traffic`` is what the timeline has of the case, and ``log`` the end of the driver's output
     when it had ended: both are empty for a case that was decided without running.
+    ``cluster_logs`` are the ends of the output of the cluster's own programs, by name.
     """
 
     result: CaseResult
     error: BaseException | None = None
     traffic: tuple[Entry[Any], ...] = ()
     log: str = ""
+    cluster_logs: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 class Site:
@@ -191,6 +194,10 @@ class Site:
         bench = self.begun
         return bench.instance.driver.log_tail() if bench else ""
 
+    def cluster_logs(self) -> Mapping[str, str]:
+        """The end of the output of the cluster's own programs, by name; none for the embedded."""
+        return self._cluster.logs() if self._cluster is not None else {}
+
     # what is judged
 
     def judge(self, what: Declared, *, works: bool) -> Outcome:
@@ -204,6 +211,7 @@ class Site:
             error,
             traffic=tuple(self.timeline.all(since=serial)[-TRAFFIC_LIMIT:]),
             log=self.driver_log(),
+            cluster_logs=self.cluster_logs(),
         )
 
     def _run(

@@ -78,7 +78,7 @@ class KubernetesVersion:
     """One minor version: its limits, its feature gates and what it serves of resource.k8s.io.
 
     ``gates`` maps every gate that the version knows to on or off, ``stages`` to how far it is.
-    ``gated`` are the resources that are served only while a gate is on.
+    What is served does not depend on the gates, as kube-apiserver has it.
     """
 
     minor: int
@@ -86,7 +86,6 @@ class KubernetesVersion:
     gates: Mapping[str, bool]
     served: tuple[Resource, ...]
     stages: Mapping[str, Stage]
-    gated: Mapping[Resource, str]
 
     @property
     def name(self) -> str:
@@ -109,20 +108,12 @@ class KubernetesVersion:
                 f"Kubernetes {self.name} has no feature gate {', '.join(unknown)}; "
                 f"it has {', '.join(sorted(self.gates))}"
             )
-        served = [each for each in self.served if gates.get(self.gated.get(each, ""), True)]
-        served += [
-            each
-            for each, gate in self.gated.items()
-            if gates.get(gate) and not self.gates[gate] and each not in served
-        ]
-        return dataclasses.replace(
-            self, gates=MappingProxyType({**self.gates, **gates}), served=tuple(served)
-        )
+        return dataclasses.replace(self, gates=MappingProxyType({**self.gates, **gates}))
 
 
 _DATA: Final[Any] = json.loads(Path(__file__).with_name("releases.json").read_text("utf-8"))
 """All that is known of each version. ``gates``: their stages, by name. ``served``: version and
-plural of each resource, with the gate that it depends on, if any. ``limits``: what differs from
+plural of each resource. ``limits``: what differs from
 :class:`Limits`. ``containerd_cdi``: the CDI library of containerd at its time."""
 
 VERSIONS: Final[tuple[str, ...]] = tuple(_DATA["releases"])
@@ -160,14 +151,12 @@ def kubernetes_version(name: str = LATEST) -> KubernetesVersion:
         raise ValueError(f"Kubernetes version {name!r}: want one of {', '.join(VERSIONS)}")
     data = _DATA["releases"][short]
     stages = {gate: Stage(word) for gate, word in data["gates"].items()}
-    offered = {_resource(path): gate for path, gate in data["served"].items()}
     return KubernetesVersion(
         minor=int(short.split(".")[1]),
         limits=Limits(**data["limits"]),
         gates=MappingProxyType({gate: stage.default for gate, stage in stages.items()}),
-        served=tuple(each for each, gate in offered.items() if not gate or stages[gate].default),
+        served=tuple(_resource(path) for path in data["served"]),
         stages=MappingProxyType(stages),
-        gated=MappingProxyType({each: gate for each, gate in offered.items() if gate}),
     )
 
 

@@ -16,6 +16,7 @@ from pytest_dra.clusters.embedded import ADMIN
 from pytest_dra.clusters.embedded import DRIVERS
 from pytest_dra.clusters.embedded import TOKEN_BYTES
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.clusters.proxy import RecordingProxy
 from pytest_dra.clusters.recording import Recorder
 from pytest_dra.embedded.access import MASTERS
@@ -150,8 +151,13 @@ class ApiServerCluster:
         self._write(path, user)
         return user.name
 
-    def trouble(self) -> None:
-        """A real server does not misbehave on request."""
+    def logs(self) -> Mapping[str, str]:
+        """The end of the output of both programs."""
+        return self.plane.logs()
+
+    def trouble(self) -> Trouble | None:
+        """None: a real server does not misbehave on request."""
+        return None
 
     def _write(self, path: Path, user: User) -> None:
         token = secrets.token_hex(TOKEN_BYTES)

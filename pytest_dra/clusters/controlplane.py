@@ -35,8 +35,9 @@ EVERY_S: Final = 0.1
 """Between two such questions."""
 
 LOG_BYTES: Final = 4 << 20
+LOG_TAIL_BYTES: Final = 64 << 10
 TAIL_BYTES: Final = 2000
-"""How much of a log is kept, and shown where the server does not start."""
+"""How much of a log lies on disk, is kept of a case, and is shown where nothing starts."""
 
 TOKEN_BYTES: Final = 24
 """Random bytes of the one token: beyond guessing for another user of the machine."""
@@ -109,7 +110,7 @@ class ControlPlane:
             raise ClusterError(f"etcd and kube-apiserver do not start: {error}") from error
         deadline = Deadline.after(READY_S)
         if not poll(self._ready, deadline, every_s=EVERY_S):
-            raise ClusterError(f"kube-apiserver was not ready within {READY_S:g} s{self._logs()}")
+            raise ClusterError(f"kube-apiserver was not ready within {READY_S:g} s{self._told()}")
 
     def stop(self) -> None:
         """Kill both, and remove what they have written; calling it twice is fine."""
@@ -118,10 +119,9 @@ class ControlPlane:
         if port is not None:
             port.close()
 
-    def log(self, name: str) -> str:
-        """The end of the output of ``etcd`` or ``kube-apiserver``."""
-        process = self._processes.get(name)
-        return process.log_tail() if process is not None else ""
+    def logs(self, max_bytes: int = LOG_TAIL_BYTES) -> dict[str, str]:
+        """The end of the output of each program, by its name."""
+        return {name: each.log_tail(max_bytes) for name, each in self._processes.items()}
 
     def _etcd(self) -> list[str]:
         store = self.directory / "etcd"
@@ -199,7 +199,7 @@ class ControlPlane:
     def _ready(self) -> bool:
         for name, process in self._processes.items():
             if not process.alive:
-                raise ClusterError(f"{name} has ended, code {process.exit_code}{self._logs()}")
+                raise ClusterError(f"{name} has ended, code {process.exit_code}{self._told()}")
         if not self._certificate.exists():
             return False
         try:
@@ -214,8 +214,8 @@ class ControlPlane:
             # Not listening yet, or its certificate is half written.
             return False
 
-    def _logs(self) -> str:
-        ends = {name: each.log_tail(TAIL_BYTES) for name, each in self._processes.items()}
+    def _told(self) -> str:
+        ends = self.logs(TAIL_BYTES)
         return "".join(f"\nthe output of {name} ends:\n{text}" for name, text in ends.items())
 
 

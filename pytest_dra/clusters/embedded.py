@@ -116,6 +116,10 @@ class EmbeddedCluster:
         self._write(path, user)
         return user.name
 
+    def logs(self) -> Mapping[str, str]:
+        """Nothing: it is no program of its own."""
+        return {}
+
     def trouble(self) -> Trouble:
         """Misbehaviour on request."""
         return EmbeddedTrouble(self._server)

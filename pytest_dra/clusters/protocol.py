@@ -134,5 +134,8 @@ class Cluster(Protocol):
     def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
         """Write the kubeconfig of one driver instance; returns its user name on the timeline."""
 
+    def logs(self) -> Mapping[str, str]:
+        """The end of the output of each program that was started for it, by name."""
+
     def trouble(self) -> Trouble | None:
         """Misbehaviour on request; None for a cluster that cannot, as real ones."""

@@ -31,6 +31,7 @@ from pytest_dra.embedded import replies
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.errors import ApiError
+from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.port import HOST
 from pytest_dra.embedded.port import Port
@@ -51,6 +52,9 @@ ANSWER_MAX: Final = 64 << 20
 """Bytes of an answer that are read; the suite's own client reads no more."""
 
 CHUNK: Final = 1 << 16
+
+NO_ANSWER: Final = 502
+"""Nobody sees it: the connection has been reset before."""
 
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
@@ -174,6 +178,9 @@ class RecordingProxy:
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         token, target = access.split_token(request.raw_path)
         try:
+            if not target.startswith("/"):
+                # Behind the server's address it could name another one, which would get the token.
+                raise bad_request("the request target is no path")
             user = self._tokens.user(request.headers.get("Authorization"), token)
             await self._flow.take(user.name)
             what = asked(
@@ -193,7 +200,7 @@ class RecordingProxy:
             )
             if request.transport is not None:
                 reset(request.transport)
-            raise
+            return web.Response(status=NO_ANSWER)
 
     async def _passed_on(
         self, request: web.BaseRequest, what: Asked, user: User
@@ -209,7 +216,7 @@ class RecordingProxy:
             allow_redirects=False,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         ) as answer:
-            streams = what.watches and answer.status < 300
+            streams = what.watches and answer.ok
             text = b"" if streams else await asyncio.wait_for(_whole(answer), ANSWER_S)
             entry = self._recorder.request(
                 what,
