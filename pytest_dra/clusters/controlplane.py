@@ -25,6 +25,9 @@ from pytest_dra.waiting import poll
 
 HOST: Final = "127.0.0.1"
 
+ETCD_URL: Final = "unix://etcd.sock"
+"""Below the directory that both programs run in: a whole path may be too long for a socket."""
+
 READY_S: Final = 90.0
 """Longest wait for the server: 3 to 5 s on an idle machine, some times that on a busy one."""
 
@@ -129,8 +132,8 @@ class ControlPlane:
             str(self._binaries.etcd),
             f"--data-dir={store}",
             # No other user of the machine reaches a socket in a private directory.
-            f"--listen-client-urls={self._etcd_url}",
-            f"--advertise-client-urls={self._etcd_url}",
+            f"--listen-client-urls={ETCD_URL}",
+            f"--advertise-client-urls={ETCD_URL}",
             f"--listen-peer-urls=http://{HOST}:0",
             "--unsafe-no-fsync",
             "--log-level=warn",
@@ -139,7 +142,7 @@ class ControlPlane:
     def _kube_apiserver(self) -> list[str]:
         argv = [
             str(self._binaries.kube_apiserver),
-            f"--etcd-servers={self._etcd_url}",
+            f"--etcd-servers={ETCD_URL}",
             f"--bind-address={HOST}",
             f"--secure-port={self.url.rpartition(':')[2]}",
             # It shares the port with the socket that keeps others off it until then.
@@ -172,10 +175,6 @@ class ControlPlane:
             if on and other not in self._version.gates
         }
         return {**self._gates, **needed}
-
-    @property
-    def _etcd_url(self) -> str:
-        return f"unix://{self.directory}/etcd.sock"
 
     @property
     def _certificate(self) -> Path:

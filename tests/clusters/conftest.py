@@ -13,6 +13,10 @@ from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.binaries import BinariesError
 from pytest_dra.clusters.binaries import find_binaries
 from pytest_dra.timeline import Timeline
+from tests.plugin.conftest import byte_code
+from tests.plugin.conftest import runs
+
+__all__ = ["byte_code", "runs"]
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -145,9 +146,12 @@ def test_it_makes_no_trouble_and_has_logs(cluster: ApiServerCluster) -> None:
     assert cluster.logs()["kube-apiserver"]
 
 
-def test_an_older_version_is_emulated(
-    binaries: Binaries, tmp_path: Path, timeline: Timeline
+def test_an_older_version_is_emulated_also_below_a_long_path(
+    binaries: Binaries, tmp_path: Path, timeline: Timeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
     older = f"1.{binaries.minor - 1}"
     made = ApiServerCluster(tmp_path, kubernetes=older, timeline=timeline, binaries=binaries)
     made.start()

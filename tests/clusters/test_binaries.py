@@ -10,6 +10,7 @@ from pytest_dra.clusters import binaries
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.binaries import BinariesError
 from pytest_dra.clusters.binaries import find_binaries
+from tests.plugin.conftest import Runs
 
 WAY_OUT = (
     "let KUBEBUILDER_ASSETS name a folder with both ('setup-envtest use -p path' fetches one), "
@@ -73,3 +74,25 @@ def test_a_server_is_its_own_version_or_emulates_three_before(kubernetes: str, f
         f"/k is v1.37.2 and cannot be Kubernetes {kubernetes}; add --dra-kubernetes=1.37, or let "
         "KUBEBUILDER_ASSETS name other programs"
     )
+
+
+def test_without_the_programs_nothing_is_started(
+    runs: Runs, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    empty = tmp_path_factory.mktemp("empty")
+    runs.environment(KUBEBUILDER_ASSETS=str(empty))
+    done = runs.judge("-p", "no:cacheprovider", "--dra-cluster=apiserver")
+    assert done.ret is pytest.ExitCode.USAGE_ERROR
+    assert done.errlines[0] == (
+        f"ERROR: --dra-cluster=apiserver: KUBEBUILDER_ASSETS={empty} has no program etcd and no "
+        f"kube-apiserver; {WAY_OUT}"
+    )
+
+
+def test_a_server_of_another_version_is_refused(
+    runs: Runs, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    runs.environment(**programs(tmp_path_factory.mktemp("old"), "Kubernetes v1.35.1"))
+    done = runs.judge("-p", "no:cacheprovider", "--dra-cluster=apiserver")
+    assert done.ret is pytest.ExitCode.USAGE_ERROR
+    assert "add --dra-kubernetes=1.35, or let KUBEBUILDER_ASSETS name" in done.errlines[0]
