@@ -98,7 +98,8 @@ class ApiServerCluster:
         except (OSError, RuntimeError, KubeError) as error:
             self.stop()
             raise ClusterError(f"--dra-cluster=apiserver: {error}") from error
-        except ClusterError:
+        except BaseException:
+            # An interruption as well: nobody else knows of the programs yet.
             self.stop()
             raise
 

@@ -17,6 +17,7 @@ from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.keypair import private_key
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.embedded.access import MASTERS
 from pytest_dra.launch import Keeper
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch import Process
@@ -44,8 +45,6 @@ TAIL_BYTES: Final = 2000
 
 TOKEN_BYTES: Final = 24
 """Random bytes of the one token: beyond guessing for another user of the machine."""
-
-MASTERS: Final = "system:masters"
 
 _SECRET: Final = 0o600
 """For their owner only: a key and a token."""

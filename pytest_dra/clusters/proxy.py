@@ -162,7 +162,6 @@ class RecordingProxy:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=self._trust),
             auto_decompress=False,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=ANSWER_S),
         )
         try:
             await port.open()
@@ -194,7 +193,7 @@ class RecordingProxy:
             return replies.respond(replies.failure(error))
         try:
             return await self._passed_on(request, what, user)
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, asyncio.TimeoutError) as error:
             self._timeline.add(
                 Mark(text=f"no answer of kube-apiserver to this {what.verb}: {error}")
             )
@@ -208,16 +207,18 @@ class RecordingProxy:
         if self._session is None:
             raise RuntimeError("the recording proxy is not running")
         began = time.perf_counter()
+        total = None if what.watches else ANSWER_S
         async with self._session.request(
             what.method,
             URL(self._upstream + what.target, encoded=True),
             headers=self._headers(request, user),
             data=what.body or None,
             allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=total, sock_connect=ANSWER_S),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         ) as answer:
             streams = what.watches and answer.ok
-            text = b"" if streams else await asyncio.wait_for(_whole(answer), ANSWER_S)
+            text = b"" if streams else await _whole(answer)
             entry = self._recorder.request(
                 what,
                 code=answer.status,
