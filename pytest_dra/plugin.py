@@ -22,9 +22,9 @@ from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.options import check_driver_is_named
-from pytest_dra.options import check_later_features
 from pytest_dra.options import check_platform
 from pytest_dra.options import resolve
+from pytest_dra.refusals import check_later_features
 from pytest_dra.stash import ASKED
 from pytest_dra.stash import RUN
 from pytest_dra.stash import SETTINGS

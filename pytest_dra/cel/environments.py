@@ -6,6 +6,8 @@ import dataclasses
 import functools
 from typing import Final
 
+from pytest_dra.api.versions import VERSIONS
+from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.cel import macros
 from pytest_dra.cel import messages
 from pytest_dra.cel import signatures
@@ -14,7 +16,7 @@ from pytest_dra.cel.macros import Expander
 from pytest_dra.cel.signatures import Overload
 from pytest_dra.cel.types import CelType
 
-MINORS: Final = (34, 35, 36, 37)
+MINORS: Final = tuple(kubernetes_version(name).minor for name in VERSIONS)
 """Releases of Kubernetes 1.x whose environment is known."""
 
 LATEST: Final = MINORS[-1]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.clusters.trouble import EmbeddedTrouble
@@ -32,18 +35,28 @@ class EmbeddedCluster:
         directory: private directory for the kubeconfig files.
         kubernetes: minor version whose limits and gates the server takes.
         timeline: where each request is written down.
+        gates: feature gates that differ from that version's defaults.
     """
 
     provider = "embedded"
     depth = Depth.WIRE
 
-    def __init__(self, directory: Path, *, kubernetes: str, timeline: Timeline) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        kubernetes: str,
+        timeline: Timeline,
+        gates: Mapping[str, bool] = MappingProxyType({}),
+    ) -> None:
         self.kubernetes = kubernetes
+        self.version = kubernetes_version(kubernetes).with_gates(gates)
         self._directory = directory
         self._admin_token = secrets.token_hex(TOKEN_BYTES)
         self._server = ApiServer(
             timeline=timeline,
             kubernetes=kubernetes,
+            gates=gates,
             tokens={self._admin_token: User(name=ADMIN, groups=("system:masters",))},
             limited=_is_driver,
         )
@@ -102,6 +115,10 @@ class EmbeddedCluster:
         )
         self._write(path, user)
         return user.name
+
+    def logs(self) -> Mapping[str, str]:
+        """Nothing: it is no program of its own."""
+        return {}
 
     def trouble(self) -> Trouble:
         """Misbehaviour on request."""

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded.trouble import EVERYTHING
 from pytest_dra.embedded.trouble import Caused
 from pytest_dra.embedded.trouble import Scope
@@ -108,10 +109,14 @@ class Trouble(Protocol):
 
 
 class Cluster(Protocol):
-    """An API server for one run, with the identities that the bench needs."""
+    """An API server for one run, with the identities that the bench needs.
+
+    ``version`` is the Kubernetes version with its feature gates as they are usually.
+    """
 
     provider: str
     kubernetes: str
+    version: KubernetesVersion
     depth: Depth
 
     def start(self) -> None:
@@ -128,6 +133,9 @@ class Cluster(Protocol):
 
     def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
         """Write the kubeconfig of one driver instance; returns its user name on the timeline."""
+
+    def logs(self) -> Mapping[str, str]:
+        """The end of the output of each program that was started for it, by name."""
 
     def trouble(self) -> Trouble | None:
         """Misbehaviour on request; None for a cluster that cannot, as real ones."""
