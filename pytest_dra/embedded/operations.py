@@ -209,6 +209,10 @@ class Operations:
 
     def _receive(self, call: Call, chosen: options.WriteOptions) -> writes.Draft:
         kind = call.kind
+        if kind.custom is not None and (
+            negotiation.content_type(call.content_type) == negotiation.PROTOBUF
+        ):
+            raise negotiation.unsupported(call.content_type)
         received = negotiation.read_object(
             call.body, call.content_type, kind.type, (kind.resource.api_version,)
         )
@@ -248,7 +252,10 @@ class Operations:
 
     async def _patch(self, call: Call) -> Reply:
         media = negotiation.content_type(call.content_type)
-        if media not in patching.PATCH_TYPES:
+        known = patching.PATCH_TYPES
+        if call.route.kind is not None and call.route.kind.custom is not None:
+            known = patching.CUSTOM_PATCH_TYPES
+        if media not in known:
             raise negotiation.unsupported(call.content_type, patch=True)
         chosen = options.write_options(call.query, "PatchOptions")
         decoded = (

@@ -9,6 +9,7 @@ from typing import Final
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.embedded import core
+from pytest_dra.embedded import definitions
 from pytest_dra.embedded import events
 from pytest_dra.embedded.labels import NAMED
 from pytest_dra.embedded.labels import PLACED
@@ -27,6 +28,7 @@ def other_kinds() -> list[dict[str, Any]]:
         *_event_kinds(),
         *_rbac_kinds(),
         *_app_kinds(),
+        *_extension_kinds(),
     ]
 
 
@@ -100,6 +102,26 @@ def _app_kinds() -> list[dict[str, Any]]:
             ("Deployment", "deployments", "deploy"),
             ("DaemonSet", "daemonsets", "ds"),
         )
+    ]
+
+
+def _extension_kinds() -> list[dict[str, Any]]:
+    return [
+        {
+            "resource": Resource(
+                "apiextensions.k8s.io",
+                "v1",
+                "customresourcedefinitions",
+                "CustomResourceDefinition",
+                namespaced=False,
+            ),
+            "type": definitions.TYPE,
+            "strategy": definitions.Definitions(definitions.TYPE),
+            "fields": NAMED,
+            "short_names": ("crd", "crds"),
+            "categories": ("api-extensions",),
+            "subresources": ("status",),
+        },
     ]
 
 

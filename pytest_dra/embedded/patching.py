@@ -27,8 +27,11 @@ STRATEGIC: Final = "application/strategic-merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 
-PATCH_TYPES: Final = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
+PATCH_TYPES: Final[tuple[str, ...]] = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
 """The patch media types of the API."""
+
+CUSTOM_PATCH_TYPES: Final[tuple[str, ...]] = (JSON_PATCH, MERGE, APPLY)
+"""Those for custom resources: there is no merge key in their types."""
 
 
 def patch(

@@ -17,6 +17,8 @@ from aiohttp import web
 from pytest_dra.api.versions import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.embedded import custom
+from pytest_dra.embedded import definitions
 from pytest_dra.embedded import typed
 from pytest_dra.embedded.access import Authorizer
 from pytest_dra.embedded.access import Tokens
@@ -26,12 +28,12 @@ from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.flow import nobody
 from pytest_dra.embedded.handler import Handler
-from pytest_dra.embedded.kinds import registry
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.port import HOST
 from pytest_dra.embedded.port import Port
 from pytest_dra.embedded.rbac import Rbac
 from pytest_dra.embedded.scalars import now
+from pytest_dra.embedded.store import Change
 from pytest_dra.embedded.store import Store
 from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
@@ -88,7 +90,8 @@ class ApiServer:
         self._version = kubernetes_version(kubernetes).with_gates(gates)
         self._tokens = Tokens(tokens)
         self._store = Store()
-        kinds = registry(self._version)
+        kinds = custom.served_kinds(self._version, self._store)
+        self._store.bucket(definitions.TYPE).listeners.append(self._redefined)
         rules = Rbac(self._store) if rbac else None
         self._handler = Handler(
             operations=Operations(
@@ -202,8 +205,20 @@ class ApiServer:
         async def lose() -> None:
             self._store.clear()
             self._make_namespaces()
+            self._serve_kinds()
 
         self._in_loop(lose())
+
+    def _redefined(self, change: Change) -> None:
+        """A CustomResourceDefinition came, changed or went: its objects go with it."""
+        if change.new is None and change.old is not None:
+            kept = custom.bucket(change.old.object)
+            for found in self._store.sorted(kept):
+                self._store.remove(kept, (found.namespace, found.name))
+        self._serve_kinds()
+
+    def _serve_kinds(self) -> None:
+        self._handler.become(self._version, custom.served_kinds(self._version, self._store))
 
     def stored_version(self) -> int:
         """The version of the newest write."""
@@ -226,7 +241,7 @@ class ApiServer:
 
         async def turn() -> KubernetesVersion:
             before, self._version = self._version, version
-            self._handler.become(version, registry(version))
+            self._serve_kinds()
             return before
 
         return self._in_loop(turn())

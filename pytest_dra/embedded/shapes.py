@@ -7,6 +7,7 @@ from typing import Final
 from typing import Protocol
 
 from pytest_dra.embedded import columns
+from pytest_dra.embedded import custom
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.store import Snapshot
@@ -95,7 +96,11 @@ class Table:
             )
         self._kind = kind
         self._include = include or "Metadata"
-        self._columns, self._cells = columns.definitions(kind.resource.kind)
+        self._columns, self._cells = (
+            custom.columns(kind.custom)
+            if kind.custom is not None
+            else columns.definitions(kind.resource.kind)
+        )
         self._titled = False
 
     def _row(self, snapshot: Snapshot) -> Json:
