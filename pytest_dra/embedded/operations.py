@@ -14,6 +14,7 @@ from pytest_dra.embedded import identities
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import options
 from pytest_dra.embedded import patching
+from pytest_dra.embedded import policies
 from pytest_dra.embedded import reads
 from pytest_dra.embedded import shapes
 from pytest_dra.embedded import typed
@@ -284,11 +285,27 @@ class Operations:
     async def _delete(self, call: Call) -> Reply:
         kind, route = call.kind, call.route
         wanted = self._delete_options(call)
-        done = deletes.delete(self._store, kind, route.namespace or "", route.name, wanted)
+        place = route.namespace or ""
+        admit = self._deletion(call, wanted)
+        done = deletes.delete(self._store, kind, place, route.name, wanted, admit)
+        texts = tuple(call.warnings[:WARNINGS_MAX])
         if kind.deletes_to_object or done.marked:
-            return self._shown(call, done.state)
+            return dataclasses.replace(self._shown(call, done.state), warnings=texts)
         answer = deletes.status_of(kind, done.state)
-        return Reply(200, answer, encode(answer))
+        return Reply(200, answer, encode(answer), warnings=texts)
+
+    def _deletion(self, call: Call, wanted: DeleteOptions) -> deletes.Admit:
+        """Asks admission about each object that the call deletes."""
+        context = self._target(call).context
+
+        def admit(old: Snapshot) -> None:
+            place = dataclasses.replace(context, namespace=old.namespace)
+            change = policies.Change(
+                kind=call.kind, context=place, new=None, old=old.object, dry_run=wanted.dry_run
+            )
+            call.warnings.extend(policies.judge(change))
+
+        return admit
 
     def _delete_options(self, call: Call) -> DeleteOptions:
         if not call.body:
@@ -307,12 +324,14 @@ class Operations:
         kind = call.kind
         listed: ListOptions = options.list_options(call.query, watch=False)
         wanted = self._delete_options(call)
+        admit = self._deletion(call, wanted)
         found, meta = await reads.find(self._store, kind, call.route.namespace, listed)
         meta.pop("continue", None)
         meta.pop("remainingItemCount", None)
         for item in found:
             present = self._store.get(kind.storage, item.namespace, item.name)
             if present is not None:
+                admit(present)
                 deletes.delete_state(self._store, kind, present, wanted)
         answer, body = shapes.Plain(kind).many(found, meta)
         return Reply(200, answer, body)

@@ -11,6 +11,7 @@ from pytest_dra.api.resources import Resource
 from pytest_dra.embedded import core
 from pytest_dra.embedded import definitions
 from pytest_dra.embedded import events
+from pytest_dra.embedded import policyrules
 from pytest_dra.embedded.labels import NAMED
 from pytest_dra.embedded.labels import PLACED
 from pytest_dra.embedded.labels import event_fields
@@ -121,6 +122,35 @@ def _extension_kinds() -> list[dict[str, Any]]:
             "short_names": ("crd", "crds"),
             "categories": ("api-extensions",),
             "subresources": ("status",),
+        },
+        {
+            "resource": Resource(
+                policyrules.GROUP,
+                "v1",
+                "validatingadmissionpolicies",
+                "ValidatingAdmissionPolicy",
+                namespaced=False,
+            ),
+            "type": policyrules.POLICY,
+            "strategy": policyrules.Policies(policyrules.POLICY),
+            "fields": NAMED,
+            "categories": ("api-extensions",),
+            "subresources": ("status",),
+            "deletes_to_object": False,
+        },
+        {
+            "resource": Resource(
+                policyrules.GROUP,
+                "v1",
+                "validatingadmissionpolicybindings",
+                "ValidatingAdmissionPolicyBinding",
+                namespaced=False,
+            ),
+            "type": policyrules.BINDING,
+            "strategy": policyrules.Bindings(policyrules.BINDING),
+            "fields": NAMED,
+            "categories": ("api-extensions",),
+            "deletes_to_object": False,
         },
     ]
 
