@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
+from typing import runtime_checkable
 
 from pytest_dra.embedded.trouble import EVERYTHING
 from pytest_dra.embedded.trouble import Caused
@@ -104,6 +105,21 @@ class Trouble(Protocol):
 
         Raises:
             ValueError: it is none of them.
+        """
+
+
+@runtime_checkable
+class Accounts(Protocol):
+    """A cluster that can be reached as from within a pod."""
+
+    def driver_account(self, directory: Path, *, instance: str, node: str) -> Mapping[str, str]:
+        """Write token, ca.crt and namespace of a driver instance, the same as by its kubeconfig.
+
+        Returns:
+            The variables by which programs in pods find the API server.
+
+        Raises:
+            ClusterError: there is no HTTPS here.
         """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import threading
 from collections.abc import Callable
 from collections.abc import Coroutine
@@ -24,6 +25,7 @@ from pytest_dra.embedded.access import Authorizer
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.access import everyone_known
+from pytest_dra.embedded.certificates import Certificates
 from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.flow import nobody
@@ -87,6 +89,7 @@ class ApiServer:
         rbac: bool = False,
     ) -> None:
         self.url = ""
+        self.secure_url = ""
         self._version = kubernetes_version(kubernetes).with_gates(gates)
         self._tokens = Tokens(tokens)
         self._store = Store()
@@ -112,7 +115,7 @@ class ApiServer:
         self._ended: asyncio.Event | None = None
         self._ready = threading.Event()
         self._failure: BaseException | None = None
-        self._port: Port | None = None
+        self._ports: list[Port] = []
 
     def add_token(self, token: str, user: User) -> None:
         """Accept one more token, from now on; callable from any thread."""
@@ -160,16 +163,31 @@ class ApiServer:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        port = Port(web.Server(self._handler, handler_cancellation=True, access_log=None))
-        self._port = port
         try:
-            await port.open()
-            self.url = f"http://{HOST}:{port.number}"
+            self.url = f"http://{HOST}:{await self._listen(None)}"
             self._ready.set()
             await self._ended.wait()
             self._handler.cancel_watches()
         finally:
-            await port.end()
+            for port in self._ports:
+                await port.end()
+
+    async def _listen(self, tls: ssl.SSLContext | None) -> int:
+        server = web.Server(self._handler, handler_cancellation=True, access_log=None)
+        port = Port(server, tls=tls)
+        self._ports.append(port)
+        await port.open()
+        return port.number
+
+    def listen_securely(self, certificates: Certificates) -> str:
+        """Listen with HTTPS, too, on a port of its own; returns its URL, the same every time."""
+
+        async def listen() -> None:
+            self.secure_url = f"https://{HOST}:{await self._listen(certificates.context())}"
+
+        if not self.secure_url:
+            self._in_loop(listen())
+        return self.secure_url
 
     # misbehaviour on request, from any thread
 
@@ -230,11 +248,21 @@ class ApiServer:
 
     def close_port(self) -> None:
         """Refuse and reset connections until :meth:`open_port`; the objects stay."""
-        self._in_loop(self._running().close())
+
+        async def close() -> None:
+            for port in self._ports:
+                await port.close()
+
+        self._in_loop(close())
 
     def open_port(self) -> None:
         """Listen again, on the same port."""
-        self._in_loop(self._running().open())
+
+        async def open_again() -> None:
+            for port in self._ports:
+                await port.open()
+
+        self._in_loop(open_again())
 
     def become(self, version: KubernetesVersion) -> KubernetesVersion:
         """Behave like another version, or one with other gates; returns the one until now."""
@@ -255,11 +283,6 @@ class ApiServer:
     def running(self) -> bool:
         """True from the start to the end of the server."""
         return self._thread is not None and self._thread.is_alive() and self._ready.is_set()
-
-    def _running(self) -> Port:
-        if self._port is None or not self.running:
-            raise RuntimeError(_NOT_RUNNING)
-        return self._port
 
     def _in_loop(self, work: Coroutine[object, object, T]) -> T:
         if self._loop is None or not self.running:
