@@ -16,6 +16,7 @@ from pytest_dra.bench.invitation import Invitation
 from pytest_dra.bench.patience import lifted
 from pytest_dra.bench.soak import Soak
 from pytest_dra.cdi import containerds_library
+from pytest_dra.embedded import certificates
 from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
@@ -113,6 +114,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
             check_command(component.command, option=option)
     if settings.jailed:
         _check_jail(profile)
+    _check_account(settings, profile)
     return Plan(
         components=components,
         driver_name=settings["dra_driver_name"] or None,
@@ -169,6 +171,17 @@ def _benches(settings: Settings, profile: DriverProfile) -> int:
     if given != AUTO:
         return int(given)
     return 1 if profile.launch.hardware is Hardware.REAL else BENCHES
+
+
+def _check_account(settings: Settings, profile: DriverProfile) -> None:
+    if not profile.launch.in_cluster:
+        return
+    if not settings.jailed:
+        raise OptionError(
+            "launch.in_cluster: the files of a pod lie at a fixed path, which only --dra-jail gives"
+        )
+    if not certificates.available():
+        raise OptionError(f"launch.in_cluster: {certificates.MISSING}")
 
 
 def _check_jail(profile: DriverProfile) -> None:
