@@ -217,6 +217,14 @@ class ApiServer:
 
         self._in_loop(forget())
 
+    def keep_history(self, changes: int) -> int:
+        """Keep so many changes per kind; returns how many it was until now."""
+
+        async def keep() -> int:
+            return self._store.keep_history(changes)
+
+        return self._in_loop(keep())
+
     def lose_objects(self) -> None:
         """Forget every object and all history; only the first namespaces are there again."""
 
