@@ -31,6 +31,12 @@ from pytest_dra.spec import Json
 _TYPE: Final = "custom.Resource"
 
 
+_VERBS: Final = (
+    "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+)  # fmt: skip
+"""In the order in which discovery shows them for these kinds."""
+
+
 class CustomObjects(Strategy):
     """Objects of a defined kind; all but the metadata counts for the generation."""
 
@@ -92,6 +98,7 @@ def _kind(definition: Json, version: Json) -> Kind:
         singular=names.get("singular", ""),
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
+        verbs=_VERBS,
         subresources=("status",) if "status" in parts else (),
         deletes_to_object=False,
         head=encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b",",

@@ -95,10 +95,13 @@ class Definitions(Strategy):
             report.invalid("spec.group", group, "should be a domain with at least one dot")
         else:
             report.format("spec.group", group, names.dns_subdomain_error(group))
-        if spec["scope"] not in SCOPES:
+        if not spec["scope"]:
+            report.required("spec.scope")
+        elif spec["scope"] not in SCOPES:
             report.not_supported("spec.scope", spec["scope"], SCOPES)
         _validate_names(spec["names"], report)
         _validate_versions(spec["versions"] or [], report)
+        _validate_stored(spec["versions"] or [], obj["status"]["storedVersions"] or [], report)
         if spec.get("preserveUnknownFields"):
             report.invalid("spec.preserveUnknownFields", value=True, why="must be false")
 
@@ -135,15 +138,33 @@ def _validate_versions(versions: list[Json], report: Report) -> None:
         why = "must have exactly one version marked as storage version"
         report.invalid("spec.versions", shown, why)
     seen: set[str] = set()
+    alone = len(versions) == 1
     for index, one in enumerate(versions):
         path, name = f"spec.versions[{index}]", one["name"]
         report.format(f"{path}.name", name, names.dns_label_error(name))
+        if alone:
+            # the server looks at the only version once more, as at the former single one
+            report.format("spec.version", name, names.dns_label_error(name))
         if name in seen:
             report.invalid("spec.versions", name, "must contain unique version names")
         seen.add(name)
         schema = (one.get("schema") or {}).get("openAPIV3Schema")
         if schema is None:
             report.required(f"{path}.schema.openAPIV3Schema", "schemas are required")
-        elif not isinstance(schema, dict) or schema.get("type") != "object":
-            shown = schema.get("type", "") if isinstance(schema, dict) else schema
-            report.invalid(f"{path}.schema.openAPIV3Schema.type", shown, "must be object")
+            continue
+        path = "spec.validation" if alone else f"{path}.schema"
+        type_ = schema.get("type") if isinstance(schema, dict) else schema
+        if not type_:
+            report.required(f"{path}.openAPIV3Schema.type", "must not be empty at the root")
+        elif type_ != "object":
+            report.invalid(f"{path}.openAPIV3Schema.type", type_, "must be object at the root")
+
+
+def _validate_stored(versions: list[Json], stored: list[str], report: Report) -> None:
+    if not stored:
+        report.invalid("status.storedVersions", stored, "must have at least one stored version")
+        return
+    for one in versions:
+        if one["storage"] and one["name"] not in stored:
+            why = f"must have the storage version {one['name']}"
+            report.invalid("status.storedVersions", stored, why)

@@ -257,7 +257,8 @@ class Operations:
         if call.route.kind is not None and call.route.kind.custom is not None:
             known = patching.CUSTOM_PATCH_TYPES
         if media not in known:
-            raise negotiation.unsupported(call.content_type, patch=True)
+            patches = known is patching.PATCH_TYPES
+            raise negotiation.unsupported(call.content_type, patch=patches)
         chosen = options.write_options(call.query, "PatchOptions")
         decoded = (
             negotiation.read_yaml(call.body)
@@ -301,7 +302,12 @@ class Operations:
         def admit(old: Snapshot) -> None:
             place = dataclasses.replace(context, namespace=old.namespace)
             change = policies.Change(
-                kind=call.kind, context=place, new=None, old=old.object, dry_run=wanted.dry_run
+                kind=call.kind,
+                context=place,
+                new=None,
+                old=old.object,
+                dry_run=wanted.dry_run,
+                collective=not call.route.name,
             )
             call.warnings.extend(policies.judge(change))
 

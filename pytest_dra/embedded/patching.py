@@ -169,7 +169,9 @@ def _apply_new(
     if meta.get("uid"):
         raise writes.refused_uid(target, "must not be set")
     kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
-    fresh = {**configuration, "metadata": {"name": target.name, **kept}}
+    resource = target.kind.resource
+    names = {"kind": resource.kind, "apiVersion": resource.api_version}
+    fresh = {**names, **configuration, "metadata": {"name": target.name, **kept}}
     draft = writes.incoming(target, Received(fresh), options, [])
     return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
 

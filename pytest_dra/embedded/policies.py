@@ -38,7 +38,8 @@ _NOBODY: Final = User("")
 class Change:
     """What a request is about to do; ``new`` is None for a deletion, ``old`` for a creation.
 
-    Both are in the form in which they are stored.
+    Both are in the form in which they are stored. ``collective``: one of those of a
+    deletecollection, which names none.
     """
 
     kind: Kind
@@ -46,6 +47,7 @@ class Change:
     new: Json | None
     old: Json | None
     dry_run: bool
+    collective: bool = False
 
     @property
     def operation(self) -> str:
@@ -56,7 +58,9 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The name of the object."""
+        """The name of the object, "" if the request names none."""
+        if self.collective:
+            return ""
         meta: Json = (self.new or self.old or {})["metadata"]
         return str(meta.get("name", ""))
 
@@ -121,12 +125,12 @@ def judge(change: Change) -> list[str]:
 
 
 def _refusal(change: Change, message: str, reason: str) -> ApiError:
-    resource = change.kind.resource
+    resource, name = change.kind.resource, change.name or "Unknown"
     return ApiError(
         _CODES[reason],
         reason,
-        f'{resource.qualified} "{change.name}" is forbidden: {message}',
-        details={**details(resource, change.name), "causes": [{"message": message}]},
+        f'{resource.qualified} "{name}" is forbidden: {message}',
+        details={**details(resource, name), "causes": [{"message": message}]},
     )
 
 

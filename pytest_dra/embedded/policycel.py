@@ -58,9 +58,14 @@ def _program(
 
     names = dict.fromkeys(INPUTS, types.DYN)
     for index, (name, text) in enumerate(variables):
-        program = _program(text, ANY, minor, variables[:index], stored=stored)
-        names[f"variables.{name}"] = program.output
-    kinds = {BOOL: (types.BOOL, types.DYN), STRING: (types.STRING, types.DYN), ANY: ()}[wanted]
+        try:
+            program = _program(text, ANY, minor, variables[:index], stored=stored)
+        except ExpressionError:
+            # said about the variable itself
+            names[f"variables.{name}"] = types.DYN
+        else:
+            names[f"variables.{name}"] = program.output
+    kinds = {BOOL: (types.BOOL,), STRING: (types.STRING,), ANY: ()}[wanted]
     try:
         return compiled(expression, naming(minor, names, stored=stored), *kinds)
     except CompileError as error:

@@ -120,7 +120,7 @@ def _validate_rule(rule: Json, path: str, report: Report) -> None:
         values = rule.get(name) or []
         if not values:
             report.required(f"{path}.{name}")
-        elif name != "resources" and "*" in values and len(values) > 1:
+        elif "*" in values and sum("/" not in value for value in values) > 1:
             report.invalid(f"{path}.{name}", values, "if '*' is present, must not specify others")
     for index, operation in enumerate(rule.get("operations") or ()):
         if operation not in _OPERATIONS:

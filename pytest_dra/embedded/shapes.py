@@ -47,13 +47,19 @@ class Plain:
     def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
         """A list, joined from what is already encoded."""
         resource, view = self._kind.resource, self._kind.view
+        own = self._kind.custom is not None
         head = {
             "kind": f"{resource.kind}List",
             "apiVersion": resource.api_version,
-            "metadata": meta,
+            # kinds that are defined always show the token, and name themselves in each item
+            "metadata": {"continue": "", **meta} if own else meta,
         }
-        items = [view(found.object) if view else found.object for found in snapshots]
-        joined = b",".join([self._kind.encoded_item(found) for found in snapshots])
+        if own:
+            items = [self._kind.shown(found) for found in snapshots]
+            joined = b",".join([self._kind.encoded(found) for found in snapshots])
+        else:
+            items = [view(found.object) if view else found.object for found in snapshots]
+            joined = b",".join([self._kind.encoded_item(found) for found in snapshots])
         return {**head, "items": items}, encode(head)[:-1] + b',"items":[' + joined + b"]}"
 
 

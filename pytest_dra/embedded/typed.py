@@ -207,8 +207,7 @@ def _read_message(plan: _Plan, value: Any, at: _Path, notes: Notes) -> Json:
         for name, item in value.items():
             entry = fields.get(name)
             if entry is None and plan.open:
-                if item is not None:
-                    out[name] = _read_free(item, at, notes)
+                out[name] = _read_free(item, at, notes)
                 continue
             if entry is None:
                 notes.unknown.append(_text((at, name)))

@@ -111,6 +111,8 @@ def incoming(
 
 def _check_kind(kind: Kind, sent: Json) -> None:
     resource = kind.resource
+    if kind.custom is not None:
+        _check_custom_kind(kind, sent)
     for name, want in (("kind", resource.kind), ("apiVersion", resource.api_version)):
         got = sent.get(name)
         if got not in (None, "", want):
@@ -118,6 +120,27 @@ def _check_kind(kind: Kind, sent: Json) -> None:
                 f"the object provided is unrecognized or does not fit the URL: "
                 f"{name} {str(got)[:80]!r}, want {want!r}"
             )
+
+
+def _check_custom_kind(kind: Kind, sent: Json) -> None:
+    """Nothing is filled in for kinds that are defined."""
+    for name, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not sent.get(name):
+            raise bad_request(
+                f"the object provided is unrecognized (must be of type {kind.resource.kind}): "
+                f"Object '{shown}' is missing"
+            )
+    got = str(sent["kind"])[:_KIND_MAX]
+    if got != kind.resource.kind:
+        meta = sent.get("metadata")
+        name = str(meta.get("name", "")) if isinstance(meta, dict) else ""
+        why = f'Invalid value: "{got}": must be {kind.resource.kind}'
+        cause = Cause("kind", "FieldValueInvalid", why)
+        raise errors.invalid(kind.resource.group, got, name, [cause])
+
+
+_KIND_MAX: Final = 80
+"""Characters of a wrong kind that are shown."""
 
 
 def create(store: Store, target: Target, draft: Draft, options: WriteOptions) -> Written:
