@@ -20,6 +20,7 @@ from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.binaries import BinariesError
 from pytest_dra.clusters.binaries import find_binaries
 from pytest_dra.featuregates import feature_gates
+from pytest_dra.embedded import certificates
 from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
@@ -118,6 +119,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
             check_command(component.command, option=option)
     if settings.jailed:
         _check_jail(profile)
+    _check_account(settings, profile)
     return Plan(
         components=components,
         driver_name=settings["dra_driver_name"] or None,
@@ -190,6 +192,17 @@ def _benches(settings: Settings, profile: DriverProfile) -> int:
         return int(given)
     shared = profile.launch.hardware is Hardware.REAL or settings["dra_cluster"] == APISERVER
     return 1 if shared else BENCHES
+
+
+def _check_account(settings: Settings, profile: DriverProfile) -> None:
+    if not profile.launch.in_cluster:
+        return
+    if not settings.jailed:
+        raise OptionError(
+            "launch.in_cluster: the files of a pod lie at a fixed path, which only --dra-jail gives"
+        )
+    if not certificates.available():
+        raise OptionError(f"launch.in_cluster: {certificates.MISSING}")
 
 
 def _check_jail(profile: DriverProfile) -> None:

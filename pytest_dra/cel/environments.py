@@ -65,7 +65,7 @@ class Environment:
     """Declarations and rules of one release.
 
     ``stored`` is what a scheduler evaluates, else what admission accepts as new. ``leaf`` is the
-    type of attribute values, ``lists`` says whether values may be lists.
+    type of attribute values, ``lists`` says whether values may be lists. ``names`` are the input.
     """
 
     minor: int
@@ -78,6 +78,7 @@ class Environment:
     list_results: bool
     shape: Shape
     escapes: bool
+    names: dict[str, CelType] = dataclasses.field(default_factory=lambda: {"device": types.DEVICE})
 
     def type_named(self, name: str) -> CelType | None:
         """The type that ``name`` stands for in an expression, None if it is no type."""

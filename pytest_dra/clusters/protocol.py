@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
+from typing import runtime_checkable
 
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded.trouble import EVERYTHING
@@ -36,7 +37,7 @@ class Trouble(Protocol):
     def refuse(
         self, scope: Scope, code: int, *, retry_after_s: int | None = None, times: int | None = None
     ) -> AbstractContextManager[Caused]:
-        """Answer with HTTP ``code`` (403, 409, 410, 429, 500, 503 ...) and a Status of that kind.
+        """Answer with HTTP ``code`` (403, 409, 410, 429, 500, 503, 504 ...) and such a Status.
 
         ``retry_after_s`` is also sent as header ``Retry-After``: client-go repeats by itself only
         what has it. A watch that is refused with 410 begins, and ends with an ERROR event.
@@ -59,6 +60,9 @@ class Trouble(Protocol):
         self, scope: Scope, *, times: int | None = None
     ) -> AbstractContextManager[Caused]:
         """Carry requests out, but reset the connection instead of answering."""
+
+    def time_out(self, scope: Scope, *, times: int | None = None) -> AbstractContextManager[Caused]:
+        """Carry requests out, but answer 504 Timeout: the client cannot know. Watches go on."""
 
     def end_watches_after(
         self, scope: Scope, seconds: float, *, times: int | None = None
@@ -83,6 +87,10 @@ class Trouble(Protocol):
         A watch or a list from any version seen so far then answers 410; open watches go on.
         """
 
+    def short_history(self, changes: int) -> AbstractContextManager[None]:
+        """Keep only so many changes of each kind (0: none): a watch that is resumed from further
+        back answers 410, as where compaction comes often."""
+
     def stale_lists(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
         """Answer lists from ``resourceVersion=0``, which may be any, as of now all the time."""
 
@@ -105,6 +113,21 @@ class Trouble(Protocol):
 
         Raises:
             ValueError: it is none of them.
+        """
+
+
+@runtime_checkable
+class Accounts(Protocol):
+    """A cluster that can be reached as from within a pod."""
+
+    def driver_account(self, directory: Path, *, instance: str, node: str) -> Mapping[str, str]:
+        """Write token, ca.crt and namespace of a driver instance, the same as by its kubeconfig.
+
+        Returns:
+            The variables by which programs in pods find the API server.
+
+        Raises:
+            ClusterError: there is no HTTPS here.
         """
 
 
