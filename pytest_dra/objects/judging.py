@@ -66,6 +66,7 @@ class Review:
         not_run: case ids with the reason why they could not be judged.
         judged: ids of the cases that were judged; those without an error or warning passed.
         objects: how many objects of resource.k8s.io there were.
+        drivers: names of the drivers whose slices are among them.
     """
 
     findings: tuple[Finding, ...]
@@ -73,6 +74,7 @@ class Review:
     not_run: Mapping[str, str]
     judged: frozenset[str]
     objects: int
+    drivers: tuple[str, ...] = ()
 
 
 def review(
@@ -100,6 +102,7 @@ class _Review:
         self._not_applicable: dict[str, str] = {}
         self._not_run: dict[str, str] = {}
         self._judged: set[str] = set()
+        self._drivers: set[str] = set()
 
     def run(self) -> Review:
         """All of it."""
@@ -120,6 +123,7 @@ class _Review:
             not_run=self._not_run,
             judged=frozenset(self._judged),
             objects=len(self._given),
+            drivers=tuple(sorted(self._drivers)),
         )
 
     # what a server says
@@ -136,7 +140,7 @@ class _Review:
             text = f"{given.api_version} is not served unless it is enabled"
             self._add(given, NOT_SERVED, Severity.WARNING, text, "apiVersion")
         for cause in judged.refused:
-            case = self._case_of(given, cause) if judged.sent is not None else REFUSED
+            case = self._case_of(given, cause, formed=judged.sent is not None)
             self._refused.add((case, id(judged.sent)))
             text = f"{cause.field}: {cause.message}" if cause.field else cause.message
             self._add(given, case, Severity.ERROR, text, cause.field)
@@ -149,15 +153,16 @@ class _Review:
         return judged
 
     @staticmethod
-    def _case_of(given: Given, cause: Cause) -> str:
+    def _case_of(given: Given, cause: Cause, *, formed: bool) -> str:
         if given.kind == SLICE:
-            return refusals.case_of(cause.field, cause.message)
+            return refusals.case_of(cause.field, cause.message) if formed else refusals.REFUSED
         return SHIPPED if given.kind in (CLASS, TEMPLATE) else REFUSED
 
     # the cases
 
     def _judge_slices(self, found: list[Judged], *, there: bool) -> None:
         slices = [one.sent for one in found if one.sent is not None]
+        self._drivers = {item["spec"]["driver"] for item in slices}
         objects = Objects(
             slices=slices,
             sound=_sound(found),
@@ -169,7 +174,7 @@ class _Review:
         )
         for id_, rule in OF_SLICES.items():
             if not there:
-                self._not_run[id_] = "input missing: ResourceSlices"
+                self._not_applicable[id_] = "there is no ResourceSlice among the objects"
             elif self._is_open(id_):
                 self._apply(id_, rule, objects)
 
@@ -186,7 +191,7 @@ class _Review:
             if id_ not in catalogue().cases:
                 self._tell(id_, Severity.WARNING, rule(shop))
             elif not kinds & set(kind):
-                self._not_run[id_] = f"input missing: {' or '.join(kind)}"
+                self._not_applicable[id_] = f"there is no {' or '.join(kind)} among the objects"
             elif self._is_open(id_, inputs=False):
                 self._apply(id_, rule, shop)
 

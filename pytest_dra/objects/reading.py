@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import sys
 from pathlib import Path
@@ -143,9 +144,10 @@ def _objects(document: Document, file: str) -> list[Given]:
 def _with_repeated(found: list[Given], document: Document) -> list[Given]:
     """Give each object the fields that are twice in it: those behind its line."""
     by_object: dict[int, list[tuple[int, str]]] = {}
+    lines = [given.line for given in found]
     for line, name in document.repeated:
-        before = [number for number, given in enumerate(found) if given.line <= line]
-        by_object.setdefault(before[-1] if before else 0, []).append((line, name))
+        number = max(bisect.bisect_right(lines, line) - 1, 0)
+        by_object.setdefault(number, []).append((line, name))
     return [
         dataclasses.replace(given, repeated=tuple(by_object[number]))
         if number in by_object

@@ -125,12 +125,11 @@ def _pool_names(objects: Objects) -> Iterator[Flaw]:
     nodes = {item["spec"].get("nodeName") for item in objects.slices} - {None, ""}
     if len(nodes) < 2:
         raise NotApplicable(f"slices of {len(nodes)} nodes: two or more are needed")
-    by_driver: dict[str, list[Json]] = {}
-    for item in objects.slices:
-        by_driver.setdefault(item["spec"]["driver"], []).append(item)
-    for members in by_driver.values():
-        judge = functools.partial(pools.pool_names_must_differ, members)
-        yield from _each(members, "spec.pool.name", judge)
+    for members in pools.by_pool(objects.slices).values():
+        of_node = {item["spec"].get("nodeName"): item for item in members}
+        first, *others = of_node.values()
+        judge = functools.partial(pools.pool_names_must_differ, [first])
+        yield from _each(others, "spec.pool.name", judge)
 
 
 def _limits(objects: Objects) -> Iterator[Flaw]:

@@ -154,8 +154,8 @@ SPOILED: list[tuple[str, list[Json]]] = [
     ("ATTR-013", [device_class("bad", "device.nope")]),
     ("ATTR-013", [claim("gpu", "1 +", kind="ResourceClaimTemplate")]),
     ("refused", [claim("")]),
-    ("refused", [resource_slice(devices="no list")]),
-    ("refused", [{**resource_slice(), "metadata": 3}]),
+    ("SLICE-027", [resource_slice(devices="no list")]),
+    ("SLICE-027", [{**resource_slice(), "metadata": 3}]),
     ("unknown-field", [resource_slice(device=[])]),
     ("not-served", [{**resource_slice(), "apiVersion": "resource.k8s.io/v9"}]),
     ("not-served", [{**device_class(), "apiVersion": "resource.k8s.io/v1beta2"}]),
@@ -227,10 +227,10 @@ def test_cases_say_why_they_do_not_apply_or_were_not_judged() -> None:
     done = reviewed(resource_slice())
     assert "slices of 1 nodes" in done.not_applicable["SLICE-006"]
     assert done.not_run["ATTR-010"] == "input missing: driver.version_attribute"
-    assert "DeviceClass" in done.not_run["ATTR-009"]
+    assert done.not_applicable["ATTR-009"] == "there is no DeviceClass among the objects"
     assert {"SLICE-002", "ATTR-007"} <= done.judged
     done = reviewed(device_class())
-    assert done.not_run["SLICE-002"] == "input missing: ResourceSlices"
+    assert done.not_applicable["SLICE-002"] == "there is no ResourceSlice among the objects"
 
 
 def test_what_the_profile_says_is_used() -> None:
