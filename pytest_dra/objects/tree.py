@@ -13,7 +13,12 @@ DEPTH_MAX: Final = 200
 """Levels of nesting, those behind aliases included; objects of the API have fewer than 20."""
 
 NODES_MAX: Final = 8_000_000
-"""Values of a file, each alias counted with all that it stands for: some 20,000 full slices."""
+"""Values of a file, names of fields included, each alias counted with all that it stands for.
+
+Some 5,000 slices of 16 devices; at worst they take 1.3 GB."""
+
+CONTAINER_SIZE: Final = 3
+"""What a mapping or a list counts besides what is in it: so much more memory it takes."""
 
 ALIASES_MAX: Final = 10_000
 """Aliases of a file. Hand-written manifests have a few."""
@@ -80,7 +85,7 @@ class _Frame:
     key: Any = None
     key_line: int = 0
     has_key: bool = False
-    size: int = 1
+    size: int = CONTAINER_SIZE
     height: int = 1
     merges: list[Any] = dataclasses.field(default_factory=list)
 
@@ -135,7 +140,7 @@ class Builder:
                 if key not in frame.container:
                     frame.container[key] = value
                     self._places.note(frame.container, key, self._places.child(other, key))
-        self._count(1, frame.line)
+        self._count(CONTAINER_SIZE, frame.line)
         shared = _Shared(frame.container, frame.size, frame.height)
         if frame.anchor is not None:
             self._anchors[frame.anchor] = shared
