@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,11 @@ from pytest_dra.objects.reading import Given
 
 _INDEX: Final = re.compile(r"\[(\d{1,9})\]")
 _PLAIN: Final = re.compile(r"[^.\[]+")
-_ENDS: Final = ("", ".", "[")
+_END: Final = re.compile(r"[.\[]")
+_CLOSING: Final = re.compile(r"\]")
+
+ENDS_MAX: Final = 64
+"""Places at which a name may end that are looked at: names of the API have a few dots."""
 
 
 def line_of(given: Given, path: str) -> int:
@@ -72,16 +77,19 @@ def _steps(body: Any, path: str) -> Iterator[str | int]:
 
 def _name(value: Any, rest: str) -> str:
     """The name that a path goes on with: a key that is there, else up to the next dot."""
+    plain = _PLAIN.match(rest)
     if type(value) is dict:
-        fitting: list[str] = [
-            key for key in value if rest.startswith(key) and rest[len(key) :][:1] in _ENDS
-        ]
-        if fitting:
-            return max(fitting, key=len)
-    found = _PLAIN.match(rest)
-    return found[0] if found else ""
+        ends = [found.start() for found in itertools.islice(_END.finditer(rest), ENDS_MAX)]
+        for end in reversed([*ends, len(rest)]):
+            if rest[:end] in value:
+                return rest[:end]
+    return plain[0] if plain else ""
 
 
 def _key(value: dict[str, Any], rest: str) -> str:
-    fitting: list[str] = [key for key in value if rest.startswith(f"[{key}]")]
-    return max(fitting, key=len) if fitting else rest[1:].partition("]")[0]
+    """The key in brackets at the start of a path: the longest one that is there."""
+    ends = [found.start() for found in itertools.islice(_CLOSING.finditer(rest), ENDS_MAX)]
+    for end in reversed(ends):
+        if rest[1:end] in value:
+            return rest[1:end]
+    return rest[1:].partition("]")[0]

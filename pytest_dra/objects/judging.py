@@ -219,6 +219,8 @@ class _Review:
     def _tell(self, rule: str, severity: Severity, flaws: Iterable[Flaw]) -> None:
         """Add what a rule has found, unless the server refuses the object for the same."""
         for flaw in flaws:
+            if self._counts.get(rule, 0) >= PER_RULE_MAX:
+                return
             judged = self._by_item[id(flaw.item)]
             if (rule, id(flaw.item)) not in self._refused:
                 text = f"{flaw.where}: got {_text(flaw.got)}, want {flaw.want}"

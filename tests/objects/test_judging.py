@@ -287,3 +287,40 @@ def test_junk_in_any_place_never_breaks_the_review(data: st.DataObject) -> None:
     version = kubernetes_version(data.draw(st.sampled_from(MINORS)))
     for finding in review(given_, version).findings:
         assert finding.message.isprintable()
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for number in range(levels):
+        value = [value] if number % 2 else {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("place", ["parameters", "attributes", "metadata", "unknown"])
+def test_values_as_deep_as_can_be_read_are_judged(place: str) -> None:
+    deep = nested(180)
+    objects: Json = device_class()
+    if place == "parameters":
+        opaque = {"driver": DRIVER, "parameters": {"a": deep}}
+        objects["spec"]["config"] = [{"opaque": opaque}]
+        assert rules(objects) == set()
+    elif place == "attributes":
+        assert rules(spoiled(model=deep)) == {"SLICE-027"}
+    else:
+        objects["metadata" if place == "metadata" else "else"] = deep
+        assert rules(objects) & {"ATTR-013", "unknown-field"}
+
+
+def test_many_names_and_many_findings_take_no_longer_than_they_are_many() -> None:
+    count = 20_000
+    capacity = {f"m{number}": {"value": "-1"} for number in range(count)}
+    names = {f"a-{number}/]b.[c": {"int": 1} for number in range(count)}
+    objects = resource_slice(devices=[device("a", capacity=capacity, attributes=names)])
+    given_ = [
+        Given(
+            file="f", line=1, api_version=objects["apiVersion"], kind="ResourceSlice", body=objects
+        )
+    ]
+    found_ = review(given_, kubernetes_version()).findings
+    assert {"ATTR-002", "ATTR-003", "ATTR-012"} <= {one.rule for one in found_}
+    assert len(found_) < 1_000
