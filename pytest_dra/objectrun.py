@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import time
 from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,12 +18,18 @@ from pytest_dra.objects import live
 from pytest_dra.objects.findings import OWN_RULES
 from pytest_dra.objects.findings import Finding
 from pytest_dra.objects.findings import Severity
+from pytest_dra.objects.judging import CLASS
+from pytest_dra.objects.judging import SHIPPED
+from pytest_dra.objects.judging import TEMPLATE
 from pytest_dra.objects.judging import Review
+from pytest_dra.objects.judging import merged
 from pytest_dra.objects.judging import review
+from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import read_files
 from pytest_dra.objects.rules import OF_SLICES
 from pytest_dra.objects.usage import OF_USERS
+from pytest_dra.options import KUBERNETES_VERSIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.profile import DEFAULT_PROFILE
@@ -113,7 +120,7 @@ class ObjectRun:
             raise OptionError(f"--dra-profile: {error}") from error
         except ReadingError as error:
             raise OptionError(f"--dra-objects: {error}") from error
-        found = review(given, kubernetes_version(settings["dra_kubernetes"]), profile)
+        found = _reviewed(given, settings["dra_kubernetes"], profile)
         if not found.objects:
             raise OptionError(f"--dra-objects={place}: there is no object of resource.k8s.io")
         return cls(
@@ -157,9 +164,9 @@ class ObjectRun:
             return CaseResult(case=case, state=State.PASSED)
         first, *others = findings
         violation = Violation(
-            f"{_place(first)}: {first.object}", got=first.message, want=case.requirement
+            f"{_place(first)}: {first.object}", got=_message(first), want=case.requirement
         )
-        notes = tuple(f"{_place(one)}: {one.object}: {one.message}" for one in others)
+        notes = tuple(f"{_place(one)}: {one.object}: {_message(one)}" for one in others)
         return dataclasses.replace(failed(case, violation), notes=notes)
 
     def finish(self, status: int) -> int:
@@ -211,6 +218,32 @@ class ObjectRun:
             versions=versions_of({}),
             catalogue=catalogue().hash,
         )
+
+
+def _reviewed(given: Sequence[Given], kubernetes: str, profile: DriverProfile) -> Review:
+    """The review for one version; shipped objects have to be valid for all that the driver names.
+
+    Those are in ``driver.kubernetes`` of the profile.
+    """
+    found = review(given, kubernetes_version(kubernetes), profile)
+    range_ = profile.driver.kubernetes
+    others = [
+        each for each in KUBERNETES_VERSIONS if range_ and each in range_ and each != kubernetes
+    ]
+    shipped = [one for one in given if one.kind in (CLASS, TEMPLATE)]
+    further = [review(shipped, kubernetes_version(each), profile) for each in others if shipped]
+    kept = [
+        dataclasses.replace(
+            each, findings=tuple(one for one in each.findings if one.rule == SHIPPED)
+        )
+        for each in further
+    ]
+    return dataclasses.replace(found, findings=tuple(merged([found, *kept])))
+
+
+def _message(finding: Finding) -> str:
+    versions = ", ".join(sorted(finding.versions))
+    return f"{finding.message} (Kubernetes {versions})"
 
 
 def _place(finding: Finding) -> str:

@@ -99,10 +99,9 @@ class Server:
             obj = kind.unview(obj)
         sent = copy.deepcopy(obj)
         kind.strategy.default(obj)
-        before = copy.deepcopy(obj)
         context = self._context(obj, kind)
         kind.strategy.drop_gated(obj, None, context)
-        dropped = tuple(_gone(before, obj))
+        dropped = tuple(_gone(sent, obj))
         causes = self._causes(obj, kind, context)
         if kind.field_path is not None:
             path = kind.field_path

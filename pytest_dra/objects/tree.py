@@ -15,7 +15,8 @@ DEPTH_MAX: Final = 200
 NODES_MAX: Final = 8_000_000
 """Values of a file, names of fields included, each alias counted with all that it stands for.
 
-Some 5,000 slices of 16 devices; at worst they take 1.3 GB."""
+Some 8,000 slices of 16 devices; at worst they take about 1 GB of memory.
+"""
 
 CONTAINER_SIZE: Final = 3
 """What a mapping or a list counts besides what is in it: so much more memory it takes."""

@@ -111,6 +111,20 @@ def test_the_version_and_the_profile_are_used(runs: Runs, file: Path) -> None:
     assert runs.states()["TAINT-001"] == "waived"
 
 
+def test_shipped_classes_are_judged_for_all_versions_of_the_driver(runs: Runs, file: Path) -> None:
+    file.write_bytes(text_of(device_class("a", "device.allowMultipleAllocations == true")))
+    for minimum, state in (("1.34", "failed"), ("1.37", "passed")):
+        profile = {
+            "apiVersion": "pytest-dra.dev/v1alpha1",
+            "kind": "DriverProfile",
+            "driver": {"name": "gpu.example.com", "kubernetes": {"min": minimum}},
+        }
+        (runs.folder / "p.yaml").write_text(yaml.safe_dump(profile))
+        done = judge(runs, OPTION, "--dra-profile=p.yaml")
+        assert runs.states()["ATTR-013"] == state
+    done.stdout.no_fnmatch_line("*(Kubernetes 1.34*")
+
+
 def test_own_tests_run_beside_where_they_are_named(runs: Runs, file: Path) -> None:
     file.write_bytes(GOOD)
     runs.pytester.makepyfile(test_mine="def test_mine(): assert True")
