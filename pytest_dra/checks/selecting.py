@@ -96,8 +96,11 @@ def values_must_be_selectable(slices: Sequence[Json], env: Environment) -> Itera
     for one in shown(slices, env):
         by_driver.setdefault(driver_of(one.item), []).append(one)
     for driver, devices in by_driver.items():
-        yield from _doubles(driver, devices)
-        yield from _unselectable(driver, devices[:DEVICES_MAX], env)
+        doubles = list(_doubles(driver, devices))
+        yield from doubles
+        spoiled = {id(flaw.item) for flaw in doubles}
+        left = [one for one in devices if id(one.item) not in spoiled]
+        yield from _unselectable(driver, left[:DEVICES_MAX], env)
 
 
 def _doubles(driver: str, devices: Iterable[Shown]) -> Iterator[Flaw]:

@@ -152,6 +152,11 @@ def test_versions_and_quantities_that_are_equal_are_one_value() -> None:
     assert not list(selecting.values_must_be_selectable(found, environment(37, stored=True)))
 
 
+def test_a_name_that_is_there_twice_is_told_once() -> None:
+    found = slices({"v": {"int": 1}, f"{DRIVER}/v": {"int": 2}})
+    assert len(list(selecting.values_must_be_selectable(found, environment(37, stored=True)))) == 1
+
+
 def test_refusals_of_v1beta1_belong_to_the_same_cases() -> None:
     for middle in ("", ".basic"):
         field = f"spec.devices[0]{middle}.taints[0].key"

@@ -289,6 +289,18 @@ def test_junk_in_any_place_never_breaks_the_review(data: st.DataObject) -> None:
         assert finding.message.isprintable()
 
 
+def test_a_claim_that_is_being_deleted_keeps_its_reservations() -> None:
+    objects = claim()
+    objects["metadata"] |= {"deletionTimestamp": "2026-11-29T00:00:00Z", "finalizers": ["a.com/b"]}
+    pod = {"resource": "pods", "name": "p", "uid": "u"}
+    result = {"request": "one", "driver": DRIVER, "pool": "node-a", "device": "gpu-0"}
+    allocation = {"devices": {"results": [result]}}
+    objects["status"] = {"allocation": allocation, "reservedFor": [pod]}
+    assert found(objects) == []
+    result["device"] = "GPU"
+    assert [one.field for one in found(objects)] == ["status.allocation.devices.results[0].device"]
+
+
 def nested(levels: int) -> Any:
     value: Any = 1
     for number in range(levels):
