@@ -95,6 +95,7 @@ OPTIONS: Final = (
         choices=DEADLINES,
     ),
     Option("--dra-driver-name", "name that the driver must register under", "", "NAME"),
+    Option("--dra-objects", "judge these objects, no driver", "", "FILE|-|kubeconfig[:CONTEXT]"),
     Option("--dra-profile", "profile file of the driver (dra-profile.yaml)", "", "FILE"),
     Option(
         "--dra-init", "look at the driver once and write a first profile file", "false", flag=True
