@@ -14,6 +14,7 @@ import pytest_dra
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
+from pytest_dra.featuregates import feature_gates
 from pytest_dra.objects import live
 from pytest_dra.objects.findings import OWN_RULES
 from pytest_dra.objects.findings import Finding
@@ -120,7 +121,7 @@ class ObjectRun:
             raise OptionError(f"--dra-profile: {error}") from error
         except ReadingError as error:
             raise OptionError(f"--dra-objects: {error}") from error
-        found = _reviewed(given, settings["dra_kubernetes"], profile)
+        found = _reviewed(given, settings, profile)
         if not found.objects:
             raise OptionError(f"--dra-objects={place}: there is no object of resource.k8s.io")
         return cls(
@@ -220,12 +221,14 @@ class ObjectRun:
         )
 
 
-def _reviewed(given: Sequence[Given], kubernetes: str, profile: DriverProfile) -> Review:
+def _reviewed(given: Sequence[Given], settings: Settings, profile: DriverProfile) -> Review:
     """The review for one version; shipped objects have to be valid for all that the driver names.
 
     Those are in ``driver.kubernetes`` of the profile.
     """
-    found = review(given, kubernetes_version(kubernetes), profile)
+    kubernetes = settings["dra_kubernetes"]
+    version = kubernetes_version(kubernetes).with_gates(feature_gates(settings))
+    found = review(given, version, profile)
     range_ = profile.driver.kubernetes
     others = [
         each for each in KUBERNETES_VERSIONS if range_ and each in range_ and each != kubernetes

@@ -19,8 +19,8 @@ from pytest_dra.cdi import containerds_library
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.binaries import BinariesError
 from pytest_dra.clusters.binaries import find_binaries
-from pytest_dra.featuregates import feature_gates
 from pytest_dra.embedded import certificates
+from pytest_dra.featuregates import feature_gates
 from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
