@@ -388,7 +388,7 @@ class Instance:
         is taken off: whether the form is right is one case's matter.
         """
         plain = endpoint.removeprefix("unix://").removeprefix("unix:")
-        return self.place.outside(Path(plain) if plain.startswith("/") else Path.cwd() / plain)
+        return self.place.outside(plain)
 
     def _wipe(self, driver: str | None) -> None:
         text = f"the kubelet wipes the slices of {driver or 'all drivers'}"

@@ -73,7 +73,13 @@ class Node:
         self._cluster.admin().patch(NODES, self.name, status, subresource="status")
 
     def outside(self, path: str | Path) -> Path:
-        """Where the file lies for us that the driver calls ``path``."""
+        """Where the file lies for us that the driver calls ``path``.
+
+        A relative one begins in the working directory, and is made as short as it can be: a socket
+        has to be reached by it.
+        """
+        if not Path(path).is_absolute():
+            path = os.path.normpath(Path.cwd() / path)
         return self.jail.outside(path) if self.jail is not None else Path(path)
 
     def reached(self, path: str | Path) -> Path:
