@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from pytest_dra.launch import Jail
 from pytest_dra.launch import NodeDirectories
 from pytest_dra.launch.directories import empty
 from pytest_dra.launch.jail import BOOT_ID
-from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 
 IN_MEMORY = ("/run", "/var/run", "/tmp", "/dev/shm")  # noqa: S108 - compared, never used as paths
@@ -130,12 +128,6 @@ class Node:
             return
         selector = f"spec.nodeName={self.name}" + (f",spec.driver={driver}" if driver else "")
         self._cluster.kubelet(self.name).delete_collection(RESOURCE_SLICES, field_selector=selector)
-
-    def delete_slices(self, slices: Iterable[Json]) -> None:
-        """Delete these slices; those that are gone already are fine."""
-        for item in slices:
-            one = f"metadata.name={item['metadata']['name']}"
-            self._cluster.admin().delete_collection(RESOURCE_SLICES, field_selector=one)
 
 
 def _host_boot_id() -> str:
