@@ -17,7 +17,7 @@ from tests.variants.varied import SETTINGS
 from tests.variants.varied import judge
 from tests.variants.varied import not_green
 
-PARALLEL = 2
+PARALLEL = 3
 """Runs at a time: a run mostly waits."""
 
 BENCHES = ("PYTEST_DRA_BENCHES", "2")
