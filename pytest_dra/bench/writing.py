@@ -25,11 +25,6 @@ def slice_writes(bench: Bench, *users: str) -> list[Entry[ApiRequest]]:
     return bench.timeline.entries(ApiRequest, where=lambda event: _is_write_of(event, wanted))
 
 
-def slices_sent_by(bench: Bench, user: str) -> list[Json]:
-    """The slices of these writes as they were sent."""
-    return slices_of(slice_writes(bench, user))
-
-
 def writers_at_once(bench: Bench) -> dict[str, set[str]]:
     """Identities that write a pool without a node beside each other, by pool.
 

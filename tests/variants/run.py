@@ -13,15 +13,13 @@ import time
 from collections import Counter
 
 from pytest_dra.fake_driver.variants import all_variants
+from tests.faults.faulty import BENCHES
 from tests.variants.varied import SETTINGS
 from tests.variants.varied import judge
 from tests.variants.varied import not_green
 
 PARALLEL = 3
 """Runs at a time: a run mostly waits."""
-
-BENCHES = ("PYTEST_DRA_BENCHES", "2")
-"""Benches of each run where nothing else is said: several runs share the machine already."""
 
 
 def main(arguments: list[str]) -> int:
