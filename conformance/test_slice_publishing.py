@@ -197,6 +197,7 @@ def test_slice_022_v1_alone(dra_bench: Bench) -> None:
     if not slices.inventory(dra_bench.wait_published()):
         publishing.served_versions_must_be_used(writing.requests(dra_bench, instance))
         raise nothing_offered(dra_bench.profile)
+    instance.plugin()
     claim = dra_bench.claim(dra_bench.devices(1))
     reply = dra_bench.prepare(claim)
     prepare.must_succeed(reply, claim.uid, what="Prepare with resource.k8s.io/v1 alone")

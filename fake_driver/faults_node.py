@@ -183,7 +183,8 @@ class SlowNotify(Registration):
 @fault("REG-017", "return the endpoint relative to the driver's working directory")
 class RelativeEndpoint(Registration):
     def endpoint(self) -> str:
-        return os.path.relpath(self.dra_socket)
+        # By its name, so that it leads nowhere from another directory, such as the kubelet's.
+        return f"../{Path.cwd().name}/{os.path.relpath(self.dra_socket)}"
 
 
 @fault(

@@ -20,9 +20,6 @@ from pytest_dra.bench.attached import told_of
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
-from pytest_dra.clusters.protocol import ClusterError
-from pytest_dra.kube import KubeError
-from pytest_dra.launch import LaunchError
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -45,6 +42,7 @@ from pytest_dra.session import Session
 from pytest_dra.showing import SKIPPING
 from pytest_dra.showing import show_judged
 from pytest_dra.showing import show_unjudged
+from pytest_dra.site import UNSTARTABLE
 from pytest_dra.site import Outcome
 from pytest_dra.spec import Depth
 
@@ -157,7 +155,7 @@ class Run:
             return ""
         try:
             instance = self.session.bench.instance
-        except (LaunchError, ClusterError, KubeError, OSError) as error:
+        except UNSTARTABLE as error:
             pytest.exit(f"--dra-driver=attach: {error}", returncode=FAILED)
         return f"dra: attached: {told_of(instance)}"
 

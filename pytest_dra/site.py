@@ -45,6 +45,9 @@ from pytest_dra.spec import Violation
 from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Timeline
 
+UNSTARTABLE = (ClusterError, KubeError, LaunchError, OSError)
+"""What may be raised where a cluster or a driver cannot be started."""
+
 TRAFFIC_LIMIT = 2000
 """Entries of the timeline that are kept of one case; the newest ones."""
 
@@ -174,7 +177,7 @@ class Site:
                 return False
             self.bench.family.lay_decoys(self.bench.instance.node)
             return True
-        except (BenchError, ClusterError, KubeError, LaunchError, OSError):
+        except (BenchError, *UNSTARTABLE):
             return False
 
     # what is known of the driver

@@ -202,13 +202,12 @@ class Instance:
             self.start()
 
     def renew(self) -> None:
-        """Begin again with a new process on empty directories, without slices of this driver."""
+        """Begin again on empty directories, without slices of its node; other pools have others."""
         self.driver.kill()
         self.kubelet.stop()
         self.place.wipe()
         self._write_kubeconfig()
         self.place.wipe_slices(None)
-        self.place.delete_slices(self.slices())
         self.start()
 
     @property
@@ -389,7 +388,7 @@ class Instance:
         is taken off: whether the form is right is one case's matter.
         """
         plain = endpoint.removeprefix("unix://").removeprefix("unix:")
-        return self.place.outside(Path(plain) if plain.startswith("/") else Path.cwd() / plain)
+        return self.place.outside(plain)
 
     def _wipe(self, driver: str | None) -> None:
         text = f"the kubelet wipes the slices of {driver or 'all drivers'}"

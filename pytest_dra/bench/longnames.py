@@ -32,7 +32,10 @@ def can_be_tried(bench: Bench) -> bool:
 
 def try_longest(bench: Bench) -> Tried:
     """Start it on a node of its own, and wait until it is registered or has ended."""
-    setup = dataclasses.replace(bench.setup, driver_name=LONGEST, registry_bytes=REGISTRY_BYTES)
+    # Not in memory: its path would leave no room for a socket in the driver's directory.
+    setup = dataclasses.replace(
+        bench.setup, driver_name=LONGEST, registry_bytes=REGISTRY_BYTES, in_memory=False
+    )
     instance = bench.new_instance("n", setup=setup)
     try:
         with bench.timeline.disturbance("the longest names"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,6 @@ from pytest_dra.launch import Jail
 from pytest_dra.launch import NodeDirectories
 from pytest_dra.launch.directories import empty
 from pytest_dra.launch.jail import BOOT_ID
-from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 
 IN_MEMORY = ("/run", "/var/run", "/tmp", "/dev/shm")  # noqa: S108 - compared, never used as paths
@@ -103,7 +101,13 @@ class Node:
         return self._cluster.driver_kubeconfig(path, instance=instance, node=self.name)
 
     def outside(self, path: str | Path) -> Path:
-        """Where the file lies for us that the driver calls ``path``."""
+        """Where the file lies for us that the driver calls ``path``.
+
+        A relative one begins in the working directory, and is made as short as it can be: a socket
+        has to be reached by it.
+        """
+        if not Path(path).is_absolute():
+            path = os.path.normpath(Path.cwd() / path)
         return self.jail.outside(path) if self.jail is not None else Path(path)
 
     def reached(self, path: str | Path) -> Path:
@@ -154,12 +158,6 @@ class Node:
             return
         selector = f"spec.nodeName={self.name}" + (f",spec.driver={driver}" if driver else "")
         self._cluster.kubelet(self.name).delete_collection(RESOURCE_SLICES, field_selector=selector)
-
-    def delete_slices(self, slices: Iterable[Json]) -> None:
-        """Delete these slices; those that are gone already are fine."""
-        for item in slices:
-            one = f"metadata.name={item['metadata']['name']}"
-            self._cluster.admin().delete_collection(RESOURCE_SLICES, field_selector=one)
 
 
 def _host_boot_id() -> str:

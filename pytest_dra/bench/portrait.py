@@ -76,14 +76,11 @@ class Portrait:
     """
 
     name: str
-    versions: tuple[str, ...]
     registered_s: float
     published_s: float
     devices: int
     pools: int
-    slices: int
     attributes: Mapping[str, tuple[Json, ...]]
-    capacities: tuple[str, ...]
     signs: Mapping[str, str]
     cycle: Cycle | None
 
@@ -106,18 +103,14 @@ class Portrait:
         slices = bench.published()
         writes = instance.slice_writes()
         devices = [each for item in slices for each in item["spec"].get("devices", ())]
-        versions = tuple(plugin.info.supported_versions)
         return cls(
             name=plugin.info.name,
-            versions=versions,
             registered_s=max(0.0, registered - instance.began),
             published_s=max(0.0, writes[0].at - instance.began) if writes else 0.0,
             devices=len(devices),
             pools=len({item["spec"]["pool"]["name"] for item in slices}),
-            slices=len(slices),
             attributes=_attributes(devices),
-            capacities=tuple(sorted({n for each in devices for n in each.get("capacity", ())})),
-            signs=dict(_signs(instance.slices_as_sent(), versions)),
+            signs=dict(_signs(instance.slices_as_sent(), plugin.info.supported_versions)),
             cycle=_cycle(bench),
         )
 

@@ -153,7 +153,9 @@ class Restarts:
 
     def _leave_over(self, instance: Instance, before: tuple[Json, ...]) -> str:
         """Put a slice of the generation before the last one there; its name."""
-        model = copy.deepcopy(next(item for item in before if item["spec"].get("devices")))
+        full = [item for item in before if item["spec"].get("devices")]
+        # Who writes a pool of no node may first have to wait for a lease to run out.
+        model = copy.deepcopy(of_node(full, instance.node)[0])
         spec = model["spec"]
         spec["pool"]["generation"] = max(0, generation_of(model) - 1)
         spec["devices"] = [{"name": LEFT_OVER}]

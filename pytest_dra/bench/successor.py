@@ -9,6 +9,7 @@ from types import TracebackType
 
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.instance import Instance
+from pytest_dra.bench.obituary import obituary_of
 from pytest_dra.bench.registration import accepts
 from pytest_dra.bench.sockets import Socket
 from pytest_dra.bench.sockets import socket_at
@@ -142,10 +143,7 @@ class Successor:
 
     def obituary(self) -> str:
         """How it ended by itself, in one line; empty if it did not."""
-        for end in self._driver.early_exits() if self._driver is not None else ():
-            last = (end.log_tail.strip().splitlines() or ["(no output)"])[-1]
-            return f"process {end.component!r} exited with code {end.exit_code}: {last}"
-        return ""
+        return obituary_of(self._driver) if self._driver is not None else ""
 
     def __enter__(self) -> Successor:
         return self

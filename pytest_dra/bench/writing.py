@@ -25,13 +25,8 @@ def slice_writes(bench: Bench, *users: str) -> list[Entry[ApiRequest]]:
     return bench.timeline.entries(ApiRequest, where=lambda event: _is_write_of(event, wanted))
 
 
-def slices_sent_by(bench: Bench, user: str) -> list[Json]:
-    """The slices of these writes as they were sent."""
-    return slices_of(slice_writes(bench, user))
-
-
 def writers_at_once(bench: Bench) -> dict[str, set[str]]:
-    """Identities that write a pool without a node beside each other, by pool.
+    """Identities that write a pool without a node beside each other, by ``driver/pool``.
 
     Who takes over from a process that has ended is alone.
     """
@@ -46,7 +41,7 @@ def writers_at_once(bench: Bench) -> dict[str, set[str]]:
         elif isinstance(event, ApiRequest) and _is_write_of(event, bench.places):
             for spec in (body.get("spec") or {} for body in slices_of([entry])):
                 if spec.get("allNodes") or spec.get("nodeSelector"):
-                    pool = str((spec.get("pool") or {}).get("name"))
+                    pool = f"{spec.get('driver')}/{(spec.get('pool') or {}).get('name')}"
                     active.setdefault(pool, set()).add(event.identity)
                     if len(active[pool]) > len(found.get(pool, ())):
                         found[pool] = set(active[pool])

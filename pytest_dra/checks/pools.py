@@ -226,7 +226,7 @@ def writers_must_be_one(writers: Mapping[str, Iterable[str]]) -> None:
     """Each pool without a node is written by one identity.
 
     Args:
-        writers: identities by pool.
+        writers: identities by pool, whose name may come with the driver's.
     """
     for pool, identities in sorted(writers.items()):
         found = sorted(set(identities))

@@ -22,12 +22,16 @@ A, B = "user-a", "user-b"
 PLACES = {A: "node-a", B: "node-b"}
 
 
-def a_slice(node: str = "", devices: int = 1) -> Json:
+DRIVER = "gpu.example.com"
+SHARED = f"{DRIVER}/shared"
+
+
+def a_slice(node: str = "", devices: int = 1, driver: str = DRIVER) -> Json:
     choice: Json = {"nodeName": node} if node else {"allNodes": True}
     return {
         "metadata": {"name": f"slice-of-{node or 'all'}"},
         "spec": {
-            "driver": "gpu.example.com",
+            "driver": driver,
             "pool": {"name": node or "shared", "generation": 1, "resourceSliceCount": 1},
             "devices": [{"name": f"gpu-{n}"} for n in range(devices)],
             **choice,
@@ -35,7 +39,7 @@ def a_slice(node: str = "", devices: int = 1) -> Json:
     }
 
 
-def write(user: str, *, node: str = "", verb: str = "create") -> ApiRequest:
+def write(user: str, *, node: str = "", verb: str = "create", driver: str = DRIVER) -> ApiRequest:
     return ApiRequest(
         identity=user,
         verb=verb,
@@ -47,7 +51,7 @@ def write(user: str, *, node: str = "", verb: str = "create") -> ApiRequest:
         subresource="",
         query="",
         user_agent="",
-        body=a_slice(node),
+        body=a_slice(node, driver=driver),
         code=201,
         answer=None,
         duration_s=0.0,
@@ -69,14 +73,20 @@ def found(*events: Any) -> dict[str, set[str]]:
 
 
 def test_two_that_write_one_pool_while_both_run_are_told_together() -> None:
-    assert found(life("a", "start"), write(A), life("b", "start"), write(B)) == {"shared": {A, B}}
-    assert found(write(A), write(B), life("a", "exit"), write(B)) == {"shared": {A, B}}
+    assert found(life("a", "start"), write(A), life("b", "start"), write(B)) == {SHARED: {A, B}}
+    assert found(write(A), write(B), life("a", "exit"), write(B)) == {SHARED: {A, B}}
 
 
 def test_who_takes_over_from_a_process_that_has_ended_writes_alone() -> None:
     for end in ("exit", "kill"):
-        assert found(write(A), life("a", end), write(B)) == {"shared": {A}}
-    assert found(write(A), life("b", "exit"), write(B)) == {"shared": {A, B}}
+        assert found(write(A), life("a", end), write(B)) == {SHARED: {A}}
+    assert found(write(A), life("b", "exit"), write(B)) == {SHARED: {A, B}}
+
+
+def test_pools_of_two_drivers_are_two_whatever_they_are_called() -> None:
+    other = "nic.example.com"
+    both = {SHARED: {A}, f"{other}/shared": {B}}
+    assert found(write(A), write(B, driver=other)) == both
 
 
 def test_pools_of_a_node_and_requests_that_write_nothing_do_not_count() -> None:

@@ -33,4 +33,5 @@ def test_nothing_is_left_of_a_run_that_is_ended_in_its_middle(
 ) -> None:
     code, left = interrupt(driver, CASES, numbers)
     assert left == ()
-    assert code in ((2, -signal.SIGINT) if numbers == TWICE else (-numbers[0],))
+    # The second Ctrl-C may meet pytest while it reports the first one: Python ends as it can.
+    assert code in ((1, 2, -signal.SIGINT) if numbers == TWICE else (-numbers[0],))

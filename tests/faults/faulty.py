@@ -25,6 +25,9 @@ OTHERWISE = {
 }
 """Arguments of the driver and profile for faults that the plain driver cannot have."""
 
+BENCHES = ("PYTEST_DRA_BENCHES", "2")
+"""For a sweep, where nothing else is said: several runs share the machine already."""
+
 RUN_LIMIT_S = 300.0
 """Longest run of the suite on one faulty driver."""
 

@@ -14,15 +14,13 @@ import sys
 import time
 from pathlib import Path
 
+from tests.faults.faulty import BENCHES
 from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import judge
 
 PARALLEL = 3
 """Runs at a time: a run mostly waits."""
-
-BENCHES = ("PYTEST_DRA_BENCHES", "2")
-"""Benches of each run where nothing else is said: several runs share the machine already."""
 
 ALONE = {"SLICE-005": "SLICE-005"}
 """Faults that are run against these cases instead of their area: with a pool that is never whole

@@ -65,7 +65,7 @@ EXCUSED: Mapping[str, frozenset[str]] = {"V10-NONE": frozenset({"unsupported-env
 
 
 def judge(variant: str, *, cases: str = "") -> Mapping[str, str]:
-    """Run the suite on a variant; the state of each case.
+    """Run the suite on a variant; the state of each case, with the finding where there is one.
 
     Args:
         variant: for ``--variant``, or one of :data:`SETTINGS`.
@@ -138,8 +138,13 @@ def _states(variant: str, directory: Path, *, output: str) -> Mapping[str, str]:
         raise RuntimeError(f"no report on {variant}:\n{output}")
     report = yaml.safe_load(file.read_text("utf-8"))
     excused = EXCUSED.get(variant, ())
-    states = {entry["id"]: entry["state"] for entry in report["cases"]}
+    states = {entry["id"]: _said(entry) for entry in report["cases"]}
     return {id: "not-applicable" if state in excused else state for id, state in states.items()}
+
+
+def _said(entry: Mapping[str, Any]) -> str:
+    said = [f"{word} {entry[word]}" for word in ("where", "got", "want") if word in entry]
+    return ": ".join([entry["state"], *said[:1]]) + "".join(f", {each}" for each in said[1:])
 
 
 def not_green(states: Mapping[str, str], *, selected: bool = False) -> dict[str, str]:

@@ -9,18 +9,17 @@ again; bodies: sends bodies that are no slices.
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+from tests.drivers.bad.children import leave as leave_children
 from tests.drivers.good.api import SLICES
 from tests.drivers.good.api import Refused
 from tests.drivers.good.options import read
 from tests.drivers.good.publisher import Publisher
-from tests.drivers.good.running import FOREVER_S
 from tests.drivers.good.running import run
 
 CHILDREN = 3
@@ -34,12 +33,7 @@ WRITE_S = 0.5
 
 def stay() -> None:
     """Children in sessions of their own, that outlive their parent."""
-    for _ in range(CHILDREN):
-        if os.fork() == 0:
-            os.setsid()
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            threading.Event().wait(FOREVER_S)
-            os._exit(0)
+    leave_children(CHILDREN)
 
 
 def talk() -> None:

@@ -20,9 +20,9 @@ import grpc
 
 from pytest_dra.wire import Method
 from tests.drivers.bad.answers import ESCAPES
+from tests.drivers.bad.children import leave as leave_children
 from tests.drivers.bad.messy import talk
 from tests.drivers.good.plugin import Plugin
-from tests.drivers.good.running import FOREVER_S
 from tests.drivers.good.running import run
 
 CHILDREN = 200
@@ -35,12 +35,7 @@ HIDDEN = "import signal, threading\nsignal.signal(15, signal.SIG_IGN)\nthreading
 
 def children() -> None:
     """Many that stay."""
-    for _ in range(CHILDREN):
-        if os.fork() == 0:
-            os.setsid()
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            threading.Event().wait(FOREVER_S)
-            os._exit(0)
+    leave_children(CHILDREN)
 
 
 def leave() -> None:
