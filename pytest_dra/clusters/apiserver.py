@@ -18,6 +18,7 @@ from pytest_dra.clusters.embedded import TOKEN_BYTES
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.clusters.proxy import RecordingProxy
+from pytest_dra.clusters.realtrouble import RealTrouble
 from pytest_dra.clusters.recording import Recorder
 from pytest_dra.embedded.access import MASTERS
 from pytest_dra.embedded.access import Tokens
@@ -156,9 +157,17 @@ class ApiServerCluster:
         """The end of the output of both programs."""
         return self.plane.logs()
 
-    def trouble(self) -> Trouble | None:
-        """None: a real server does not misbehave on request."""
-        return None
+    def trouble(self) -> Trouble:
+        """What its proxy does to requests, and restarts of the server itself."""
+        if self._proxy is None:
+            raise RuntimeError("the cluster is not running: start it first")
+        return RealTrouble(
+            proxy=self._proxy,
+            plane=self.plane,
+            version=self.version,
+            admin=self.admin,
+            furnish=self._let_drivers_do_everything,
+        )
 
     def _write(self, path: Path, user: User) -> None:
         token = secrets.token_hex(TOKEN_BYTES)

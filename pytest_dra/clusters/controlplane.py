@@ -5,10 +5,13 @@ from __future__ import annotations
 import http.client
 import os
 import secrets
+import shutil
 import socket
 import ssl
 import tempfile
+from collections.abc import Iterator
 from collections.abc import Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +31,11 @@ HOST: Final = "127.0.0.1"
 
 ETCD_URL: Final = "unix://etcd.sock"
 """Below the directory that both programs run in: a whole path may be too long for a socket."""
+
+ETCD: Final = "etcd"
+API_SERVER: Final = "kube-apiserver"
+SECOND: Final = "second-kube-apiserver"
+"""Names of the programs in messages and of their logs."""
 
 READY_S: Final = 90.0
 """Longest wait for the server: 3 to 5 s on an idle machine, some times that on a busy one."""
@@ -86,8 +94,7 @@ class ControlPlane:
     @property
     def url(self) -> str:
         """Address of the server, with TLS."""
-        number = self._port.getsockname()[1] if self._port is not None else 0
-        return f"https://{HOST}:{number}"
+        return _url(self._port) if self._port is not None else ""
 
     def trust(self) -> ssl.SSLContext:
         """What believes in the certificate that the server has made for itself."""
@@ -106,13 +113,58 @@ class ControlPlane:
             self._port = _reserved_port()
             self._write("tokens.csv", f'{self.token},{self._user},{self._user},"{MASTERS}"\n')
             self._write("accounts.key", private_key())
-            self._spawn("etcd", self._etcd())
-            self._spawn("kube-apiserver", self._kube_apiserver())
+            self._run()
         except (OSError, LaunchError) as error:
             raise ClusterError(f"etcd and kube-apiserver do not start: {error}") from error
-        deadline = Deadline.after(READY_S)
-        if not poll(self._ready, deadline, every_s=EVERY_S):
-            raise ClusterError(f"kube-apiserver was not ready within {READY_S:g} s{self._told()}")
+        self._wait(API_SERVER, self.url)
+
+    def _run(self) -> None:
+        self._spawn(ETCD, self._etcd())
+        self._spawn(API_SERVER, self._kube_apiserver(self.url, self._gates))
+
+    def restart(self, *, loses_objects: bool = False) -> None:
+        """Kill both and start them again: same port, same objects, or none.
+
+        Raises:
+            ClusterError: they do not come back.
+        """
+        try:
+            for name in (API_SERVER, ETCD):
+                self._processes[name].kill()
+            if loses_objects:
+                shutil.rmtree(self.directory / ETCD)
+            self._run()
+        except (OSError, LaunchError) as error:
+            raise ClusterError(f"etcd and kube-apiserver do not start: {error}") from error
+        self._wait(API_SERVER, self.url)
+
+    @contextmanager
+    def second(self, *, gates: Mapping[str, bool], serving: Mapping[str, bool]) -> Iterator[str]:
+        """Run another kube-apiserver on the same storage, and give its URL.
+
+        Args:
+            gates: feature gates that differ from those of the first one.
+            serving: group versions that it is to serve or not to serve.
+
+        Raises:
+            ClusterError: it does not start with these.
+        """
+        port = _reserved_port()
+        url = _url(port)
+        words = (f"{name}={str(on).lower()}" for name, on in serving.items())
+        more = [f"--runtime-config={','.join(words)}"] if serving else []
+        try:
+            argv = self._kube_apiserver(url, {**self._gates, **gates})
+            self._spawn(SECOND, [*argv, *more])
+            self._wait(SECOND, url)
+            yield url
+        except LaunchError as error:
+            raise ClusterError(f"a second kube-apiserver does not start: {error}") from error
+        finally:
+            port.close()
+            second = self._processes.pop(SECOND, None)
+            if second is not None:
+                second.kill()
 
     def stop(self) -> None:
         """Kill both, and remove what they have written; calling it twice is fine."""
@@ -126,7 +178,7 @@ class ControlPlane:
         return {name: each.log_tail(max_bytes) for name, each in self._processes.items()}
 
     def _etcd(self) -> list[str]:
-        store = self.directory / "etcd"
+        store = self.directory / ETCD
         return [
             str(self._binaries.etcd),
             f"--data-dir={store}",
@@ -138,12 +190,12 @@ class ControlPlane:
             "--log-level=warn",
         ]
 
-    def _kube_apiserver(self) -> list[str]:
+    def _kube_apiserver(self, url: str, gates: Mapping[str, bool]) -> list[str]:
         argv = [
             str(self._binaries.kube_apiserver),
             f"--etcd-servers={ETCD_URL}",
             f"--bind-address={HOST}",
-            f"--secure-port={self.url.rpartition(':')[2]}",
+            f"--secure-port={url.rpartition(':')[2]}",
             # It shares the port with the socket that keeps others off it until then.
             "--permit-port-sharing=true",
             f"--cert-dir={self.directory / 'certs'}",
@@ -160,20 +212,20 @@ class ControlPlane:
         ]
         if self._version.minor != self._binaries.minor:
             argv.append(f"--emulated-version={self._version.name}")
-        if gates := self._all_gates():
-            words = (f"{name}={str(on).lower()}" for name, on in gates.items())
+        if every := self._with_needs(gates):
+            words = (f"{name}={str(on).lower()}" for name, on in every.items())
             argv.append(f"--feature-gates={','.join(words)}")
         return argv
 
-    def _all_gates(self) -> dict[str, bool]:
+    def _with_needs(self, gates: Mapping[str, bool]) -> dict[str, bool]:
         """The gates that are turned, and what they need that is none of DRA's."""
         needed = {
             other: True
-            for gate, on in self._gates.items()
+            for gate, on in gates.items()
             for other in NEEDS.get(gate, ())
             if on and other not in self._version.gates
         }
-        return {**self._gates, **needed}
+        return {**gates, **needed}
 
     @property
     def _certificate(self) -> Path:
@@ -194,14 +246,20 @@ class ControlPlane:
             log_bytes=LOG_BYTES,
         )
 
-    def _ready(self) -> bool:
-        for name, process in self._processes.items():
+    def _wait(self, name: str, url: str) -> None:
+        deadline = Deadline.after(READY_S)
+        if not poll(lambda: self._ready(name, url), deadline, every_s=EVERY_S):
+            raise ClusterError(f"{name} was not ready within {READY_S:g} s{self._told()}")
+
+    def _ready(self, name: str, url: str) -> bool:
+        for each in (ETCD, name):
+            process = self._processes[each]
             if not process.alive:
-                raise ClusterError(f"{name} has ended, code {process.exit_code}{self._told()}")
+                raise ClusterError(f"{each} has ended, code {process.exit_code}{self._told()}")
         if not self._certificate.exists():
             return False
         try:
-            port = int(self.url.rpartition(":")[2])
+            port = int(url.rpartition(":")[2])
             link = http.client.HTTPSConnection(HOST, port, timeout=ANSWER_S, context=self.trust())
             try:
                 link.request("GET", "/readyz", headers={"Authorization": f"Bearer {self.token}"})
@@ -227,3 +285,7 @@ def _reserved_port() -> socket.socket:
         link.close()
         raise
     return link
+
+
+def _url(port: socket.socket) -> str:
+    return f"https://{HOST}:{port.getsockname()[1]}"

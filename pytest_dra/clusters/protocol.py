@@ -31,7 +31,7 @@ class Trouble(Protocol):
     an object), those with ``times`` also to a number of requests; the :class:`Caused` of a context
     manager counts the requests that were affected. All of it is on the timeline like ordinary
     traffic, so callers mark it with ``timeline.disturbance(...)``. What a context manager set is
-    undone at its end.
+    undone at its end. What a server cannot be made to do raises UnsupportedEnvironment.
     """
 
     def refuse(
@@ -94,15 +94,22 @@ class Trouble(Protocol):
     def stale_lists(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
         """Answer lists from ``resourceVersion=0``, which may be any, as of now all the time."""
 
-    def unreachable(self, *, loses_objects: bool = False) -> AbstractContextManager[None]:
+    def unreachable(
+        self, *, restarts: bool = False, loses_objects: bool = False
+    ) -> AbstractContextManager[None]:
         """Refuse connections and reset the open ones; afterwards same port, same objects.
 
-        With ``loses_objects`` the server comes back empty, as if its storage was thrown away; a
-        caller that needs them makes namespaces, nodes and claims again.
+        With ``restarts`` it is another process that comes back (of a server that is one). With
+        ``loses_objects`` it comes back empty, as if its storage was thrown away: versions go on
+        growing on the embedded server, and begin anew on a real one. A caller that needs them makes
+        namespaces, nodes and claims again.
         """
 
     def gates(self, gates: Mapping[str, bool]) -> AbstractContextManager[None]:
         """Turn feature gates: fields of one that is off are dropped silently from new objects.
+
+        A real server gets another one beside it, which all requests go to meanwhile; watches that
+        were opened there are reset at the end.
 
         Raises:
             ValueError: the version of the cluster has no such gate.
@@ -161,4 +168,4 @@ class Cluster(Protocol):
         """The end of the output of each program that was started for it, by name."""
 
     def trouble(self) -> Trouble | None:
-        """Misbehaviour on request; None for a cluster that cannot, as real ones."""
+        """Misbehaviour on request; None for a cluster that cannot."""

@@ -14,19 +14,26 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Coroutine
 from typing import Final
-from urllib.parse import quote
+from typing import TypeVar
 
 import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
+from pytest_dra.clusters.acting import HOP_BY_HOP
+from pytest_dra.clusters.acting import acting
+from pytest_dra.clusters.acting import kept
+from pytest_dra.clusters.history import Forgotten
+from pytest_dra.clusters.history import as_of
+from pytest_dra.clusters.passing import Stream
 from pytest_dra.clusters.recording import Asked
 from pytest_dra.clusters.recording import Recorder
 from pytest_dra.clusters.recording import asked
 from pytest_dra.embedded import access
+from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import replies
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
@@ -36,6 +43,13 @@ from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.port import HOST
 from pytest_dra.embedded.port import Port
 from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.trouble import EXPIRED
+from pytest_dra.embedded.trouble import Effect
+from pytest_dra.embedded.trouble import Rules
+from pytest_dra.embedded.trouble import Scope
+from pytest_dra.embedded.trouble import precede
+from pytest_dra.embedded.trouble import timed_out
+from pytest_dra.embedded.watch import frame
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 
@@ -56,33 +70,16 @@ CHUNK: Final = 1 << 16
 NO_ANSWER: Final = 502
 """Nobody sees it: the connection has been reset before."""
 
-PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+_JSON: Final = {"Content-Type": negotiation.JSON}
 
-HOP_BY_HOP: Final = frozenset(
-    {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "content-length",
-        "content-encoding",
-    }
-)
-"""Headers of one connection, and those that are made anew."""
-
-NOT_SENT_ON: Final = HOP_BY_HOP - {"content-encoding"} | {
-    "host",
-    "authorization",
-    "accept-encoding",
-}
+T = TypeVar("T")
 
 
 class RecordingProxy:
-    """See the module.
+    """See the module. What cases want of a server that misbehaves it does in the server's place.
+
+    ``rules`` are in force on each request, ``forgotten`` says which versions nobody may ask for,
+    ``upstream`` is where requests go; it may be set to another server of the same storage.
 
     Args:
         upstream: URL of the server.
@@ -107,7 +104,7 @@ class RecordingProxy:
         limited: Callable[[str], bool],
     ) -> None:
         self.url = ""
-        self._upstream = upstream
+        self.upstream = upstream
         self._trust = trust
         self._token = token
         self._admin = admin
@@ -121,7 +118,10 @@ class RecordingProxy:
         self._thread: threading.Thread | None = None
         self._ready = threading.Event()
         self._failure: BaseException | None = None
-        self._streams: set[asyncio.Task[object]] = set()
+        self._streams: set[Stream] = set()
+        self._port: Port | None = None
+        self.rules = Rules()
+        self.forgotten = Forgotten()
 
     def start(self) -> None:
         """Listen; ready when this returns.
@@ -158,7 +158,9 @@ class RecordingProxy:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        port = Port(web.Server(self._handle, handler_cancellation=True, access_log=None))
+        port = self._port = Port(
+            web.Server(self._handle, handler_cancellation=True, access_log=None)
+        )
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=self._trust),
             auto_decompress=False,
@@ -168,123 +170,189 @@ class RecordingProxy:
             self.url = f"http://{HOST}:{port.number}"
             self._ready.set()
             await self._ended.wait()
-            for task in tuple(self._streams):
-                task.cancel()
+            for stream in tuple(self._streams):
+                if stream.task is not None:
+                    stream.task.cancel()
         finally:
             await port.end()
             await self._session.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        token, target = access.split_token(request.raw_path)
+        began = time.perf_counter()
         try:
-            if not target.startswith("/"):
-                # Behind the server's address it could name another one, which would get the token.
-                raise bad_request("the request target is no path")
-            user = self._tokens.user(request.headers.get("Authorization"), token)
-            await self._flow.take(user.name)
-            what = asked(
-                request.method,
-                target,
-                identity=user.name,
-                body=await replies.read_body(request),
-                headers=request.headers,
-            )
+            what, user = await self._asked(request)
         except ApiError as error:
             return replies.respond(replies.failure(error))
+        effect = self.rules.take(what.identity, what.verb, what.route) or Effect()
+        refused = await self._refusal(what, effect)
+        if refused is not None:
+            return await self._refuse(request, what, refused, time.perf_counter() - began)
         try:
-            return await self._passed_on(request, what, user)
+            return await self._passed_on(request, what, user, effect)
         except (aiohttp.ClientError, asyncio.TimeoutError) as error:
             self._timeline.add(
                 Mark(text=f"no answer of kube-apiserver to this {what.verb}: {error}")
             )
-            if request.transport is not None:
-                reset(request.transport)
+            _cut(request)
             return web.Response(status=NO_ANSWER)
 
+    async def _asked(self, request: web.BaseRequest) -> tuple[Asked, User]:
+        token, target = access.split_token(request.raw_path)
+        if not target.startswith("/"):
+            # Behind the server's address it could name another one, which would get the token.
+            raise bad_request("the request target is no path")
+        user = self._tokens.user(request.headers.get("Authorization"), token)
+        await self._flow.take(user.name)
+        what = asked(
+            request.method,
+            target,
+            identity=user.name,
+            body=await replies.read_body(request),
+            headers=request.headers,
+        )
+        return what, user
+
+    async def _refusal(self, what: Asked, effect: Effect) -> ApiError | None:
+        """Why the request does not reach the server, if it does not."""
+        try:
+            await precede(effect, streams=what.watches and "sendInitialEvents" in what.target)
+        except ApiError as error:
+            return error
+        return effect.refusal(what.route) if effect.code else self.forgotten.failure(what)
+
+    async def _refuse(
+        self, request: web.BaseRequest, what: Asked, why: ApiError, duration_s: float
+    ) -> web.StreamResponse:
+        begins = what.watches and why.code == EXPIRED
+        reply = replies.failure(why)
+        entry = self._recorder.request(
+            what,
+            code=200 if begins else why.code,
+            answer=b"" if begins else reply.body,
+            media=reply.media,
+            duration_s=duration_s,
+        )
+        self._timeline.add(entry)
+        if not begins:
+            return replies.respond(reply)
+        return web.Response(body=frame("ERROR", reply.body), content_type=reply.media)
+
     async def _passed_on(
-        self, request: web.BaseRequest, what: Asked, user: User
+        self, request: web.BaseRequest, what: Asked, user: User, effect: Effect
     ) -> web.StreamResponse:
         if self._session is None:
             raise RuntimeError("the recording proxy is not running")
         began = time.perf_counter()
-        total = None if what.watches else ANSWER_S
+        target = what.target if effect.stale is None else as_of(what, effect.stale)
         async with self._session.request(
             what.method,
-            URL(self._upstream + what.target, encoded=True),
-            headers=self._headers(request, user),
+            URL(self.upstream + target, encoded=True),
+            headers=acting(request.headers, user, token=self._token, admin=self._admin),
             data=what.body or None,
             allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=total, sock_connect=ANSWER_S),
+            timeout=aiohttp.ClientTimeout(
+                total=None if what.watches else ANSWER_S, sock_connect=ANSWER_S
+            ),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         ) as answer:
+            code, headers = answer.status, kept(answer.headers, HOP_BY_HOP)
             streams = what.watches and answer.ok
             text = b"" if streams else await _whole(answer)
+            if effect.times_out and not streams:
+                reply = replies.failure(timed_out())
+                code, text, headers = reply.code, reply.body, CIMultiDict(_JSON)
+            if effect.after_s:
+                await asyncio.sleep(effect.after_s)
             entry = self._recorder.request(
                 what,
-                code=answer.status,
+                code=code,
                 answer=text,
-                media=answer.headers.get("Content-Type", ""),
+                media=headers.get("Content-Type", ""),
                 duration_s=time.perf_counter() - began,
             )
             self._timeline.add(entry)
-            headers = _kept(answer.headers, HOP_BY_HOP)
+            if effect.loses_answer:
+                text_of_mark = f"the answer to this {what.verb} is lost on purpose"
+                self._timeline.add(Mark(text=text_of_mark))
+                _cut(request)
             if not streams:
-                return web.Response(status=answer.status, headers=headers, body=text)
-            return await self._stream(request, answer, headers)
+                return web.Response(status=code, headers=headers, body=text)
+            return await self._stream(request, what, answer, effect.watch_s)
 
     async def _stream(
-        self, request: web.BaseRequest, answer: aiohttp.ClientResponse, headers: CIMultiDict[str]
+        self,
+        request: web.BaseRequest,
+        what: Asked,
+        answer: aiohttp.ClientResponse,
+        span_s: float | None,
     ) -> web.StreamResponse:
-        response = web.StreamResponse(status=answer.status, headers=headers)
-        task = asyncio.current_task()
-        if task is not None:
-            self._streams.add(task)
+        response = web.StreamResponse(
+            status=answer.status, headers=kept(answer.headers, HOP_BY_HOP)
+        )
+        stream = Stream(
+            identity=what.identity,
+            route=what.route,
+            request=request,
+            stalled=lambda: self.rules.stalls(what.identity, what.route),
+            span_s=span_s,
+        )
+        self._streams.add(stream)
+        in_lines = answer.content_type == negotiation.JSON
         try:
             await response.prepare(request)
-            async for block in answer.content.iter_any():
+            async for block in stream.blocks(answer.content, in_lines=in_lines):
                 await response.write(block)
             await response.write_eof()
         except ConnectionError:
             _LOG.debug("a watcher went away")
         finally:
-            if task is not None:
-                self._streams.discard(task)
+            self._streams.discard(stream)
         return response
 
-    def _headers(self, request: web.BaseRequest, user: User) -> CIMultiDict[str]:
-        """The client's own, with the identity that the server is to see."""
-        headers = _kept(request.headers, NOT_SENT_ON)
-        headers["Accept-Encoding"] = "identity"
-        if "Accept" in headers:
-            headers["Accept"] = _readable(headers["Accept"])
-        if user is access.ANONYMOUS:
-            return headers
-        headers["Authorization"] = f"Bearer {self._token}"
-        if user.name == self._admin:
-            return headers
-        for name in [each for each in headers if each.lower().startswith("impersonate-")]:
-            headers.popall(name, None)
-        headers["Impersonate-User"] = user.name
-        for group in user.groups:
-            headers.add("Impersonate-Group", group)
-        for key, values in user.extra.items():
-            for value in values:
-                headers.add(f"Impersonate-Extra-{quote(key, safe='')}", value)
-        return headers
+    # misbehaviour on request, from any thread
+
+    def drop_watches(self, scope: Scope, *, in_order: bool = False) -> int:
+        """End the open watches of a scope; see :class:`pytest_dra.clusters.protocol.Trouble`."""
+
+        async def drop() -> int:
+            found = [one for one in self._streams if scope.covers(one.identity, "watch", one.route)]
+            for one in found:
+                if in_order:
+                    one.end()
+                else:
+                    one.cut()
+            return len(found)
+
+        return self._in_loop(drop())
+
+    def close_port(self) -> None:
+        """Refuse and reset connections until :meth:`open_port`."""
+        self._in_loop(self._opened_port().close())
+
+    def open_port(self) -> None:
+        """Listen again, on the same port."""
+        self._in_loop(self._opened_port().open())
+
+    @property
+    def running(self) -> bool:
+        """True from the start to the end."""
+        return self._thread is not None and self._thread.is_alive() and self._ready.is_set()
+
+    def _opened_port(self) -> Port:
+        if self._port is None:
+            raise RuntimeError("the recording proxy is not running")
+        return self._port
+
+    def _in_loop(self, work: Coroutine[object, object, T]) -> T:
+        if self._loop is None or not self.running:
+            work.close()
+            raise RuntimeError("the recording proxy is not running")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(STOP_S)
 
 
-def _kept(headers: Mapping[str, str], dropped: frozenset[str]) -> CIMultiDict[str]:
-    found: CIMultiDict[str] = CIMultiDict()
-    for key, value in headers.items():
-        if key.lower() not in dropped:
-            found.add(key, value)
-    return found
-
-
-def _readable(accept: str) -> str:
-    """Without protobuf, where the client takes JSON as well: the answer is to be read here, too."""
-    parts = [each for each in accept.split(",") if PROTOBUF not in each]
-    return ",".join(parts) if parts else accept
+def _cut(request: web.BaseRequest) -> None:
+    if request.transport is not None:
+        reset(request.transport)
 
 
 async def _whole(answer: aiohttp.ClientResponse) -> bytes:

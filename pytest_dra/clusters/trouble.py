@@ -1,4 +1,4 @@
-"""Misbehaviour of the embedded API server, as cases ask for it."""
+"""Misbehaviour as cases ask for it: by rules, and of the embedded API server."""
 
 from __future__ import annotations
 
@@ -15,33 +15,38 @@ from pytest_dra.embedded.server import ApiServer
 from pytest_dra.embedded.trouble import EVERYTHING
 from pytest_dra.embedded.trouble import Caused
 from pytest_dra.embedded.trouble import Effect
+from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
 
 
-class EmbeddedTrouble:
-    """See :class:`pytest_dra.clusters.protocol.Trouble`."""
+class RuledTrouble:
+    """What rules alone bring about, whoever keeps them.
 
-    def __init__(self, server: ApiServer) -> None:
-        self._server = server
+    Args:
+        rules: those of a server, or of a proxy in front of one.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
 
     def refuse(
         self, scope: Scope, code: int, *, retry_after_s: int | None = None, times: int | None = None
     ) -> AbstractContextManager[Caused]:
         """Answer with a failure instead of carrying the request out."""
-        return self._rule(scope, Effect(code=code, retry_after_s=retry_after_s), times)
+        return self.rule(scope, Effect(code=code, retry_after_s=retry_after_s), times)
 
     def delay(
         self, scope: Scope, seconds: float, *, times: int | None = None
     ) -> AbstractContextManager[Caused]:
         """Carry the request out later."""
-        return self._rule(scope, Effect(before_s=seconds), times)
+        return self.rule(scope, Effect(before_s=seconds), times)
 
     @contextmanager
     def hold(self, scope: Scope, *, times: int | None = None) -> Iterator[Caused]:
         """Let requests wait until the end of the context, and carry them out then."""
         released = threading.Event()
         try:
-            with self._rule(scope, Effect(holds=(released,)), times) as caused:
+            with self.rule(scope, Effect(holds=(released,)), times) as caused:
                 yield caused
         finally:
             released.set()
@@ -50,31 +55,45 @@ class EmbeddedTrouble:
         self, scope: Scope, seconds: float, *, times: int | None = None
     ) -> AbstractContextManager[Caused]:
         """Carry the request out at once, but answer later."""
-        return self._rule(scope, Effect(after_s=seconds), times)
+        return self.rule(scope, Effect(after_s=seconds), times)
 
     def lose_answers(
         self, scope: Scope, *, times: int | None = None
     ) -> AbstractContextManager[Caused]:
         """Carry the request out, but cut the connection instead of answering."""
-        return self._rule(scope, Effect(loses_answer=True), times)
+        return self.rule(scope, Effect(loses_answer=True), times)
 
     def time_out(self, scope: Scope, *, times: int | None = None) -> AbstractContextManager[Caused]:
         """Carry the request out, but answer 504."""
-        return self._rule(scope, Effect(times_out=True), times)
+        return self.rule(scope, Effect(times_out=True), times)
 
     def end_watches_after(
         self, scope: Scope, seconds: float, *, times: int | None = None
     ) -> AbstractContextManager[Caused]:
         """End watches that are opened meanwhile in order after some time."""
-        return self._rule(_watches(scope), Effect(watch_s=seconds), times)
+        return self.rule(_watches(scope), Effect(watch_s=seconds), times)
 
     def stall_watches(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
         """Tell open watches nothing, without ending them."""
-        return self._rule(_watches(scope), Effect(stalls=True), None)
+        return self.rule(_watches(scope), Effect(stalls=True), None)
 
     def without_watch_list(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
         """Refuse streaming lists, as an older server does."""
-        return self._rule(_watches(scope), Effect(no_watch_list=True), None)
+        return self.rule(_watches(scope), Effect(no_watch_list=True), None)
+
+    def rule(
+        self, scope: Scope, effect: Effect, times: int | None
+    ) -> AbstractContextManager[Caused]:
+        """Any other effect."""
+        return self._rules.rule(scope, effect, times)
+
+
+class EmbeddedTrouble(RuledTrouble):
+    """See :class:`pytest_dra.clusters.protocol.Trouble`."""
+
+    def __init__(self, server: ApiServer) -> None:
+        super().__init__(server.rules)
+        self._server = server
 
     def drop_watches(self, scope: Scope = EVERYTHING, *, in_order: bool = False) -> int:
         """End open watches once."""
@@ -97,11 +116,12 @@ class EmbeddedTrouble:
     def stale_lists(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
         """Show lists from version "0" as they are now."""
         lists = dataclasses.replace(scope, verbs=("list",))
-        return self._rule(lists, Effect(stale=self._server.stored_version()), None)
+        return self.rule(lists, Effect(stale=self._server.stored_version()), None)
 
     @contextmanager
-    def unreachable(self, *, loses_objects: bool = False) -> Iterator[None]:
-        """Refuse connections and reset the open ones."""
+    def unreachable(self, *, restarts: bool = False, loses_objects: bool = False) -> Iterator[None]:
+        """Refuse connections and reset the open ones; nothing but the objects is kept anyway."""
+        del restarts
         self._server.close_port()
         if loses_objects:
             self._server.lose_objects()
@@ -131,11 +151,6 @@ class EmbeddedTrouble:
         finally:
             if self._server.running:
                 self._server.become(before)
-
-    def _rule(
-        self, scope: Scope, effect: Effect, times: int | None
-    ) -> AbstractContextManager[Caused]:
-        return self._server.rules.rule(scope, effect, times)
 
 
 def _watches(scope: Scope) -> Scope:

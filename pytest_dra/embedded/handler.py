@@ -40,11 +40,11 @@ from pytest_dra.embedded.recorded import RecordedRequest
 from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.reviews import review
 from pytest_dra.embedded.routing import Route
+from pytest_dra.embedded.trouble import EXPIRED
 from pytest_dra.embedded.trouble import Effect
 from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
-from pytest_dra.embedded.trouble import no_watch_list
-from pytest_dra.embedded.trouble import released
+from pytest_dra.embedded.trouble import precede
 from pytest_dra.embedded.trouble import timed_out
 from pytest_dra.embedded.watch import Watch
 from pytest_dra.spec import Json
@@ -54,9 +54,6 @@ from pytest_dra.timeline import Timeline
 _LOG: Final = logging.getLogger(__name__)
 
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
-
-_EXPIRED: Final = 410
-"""A watch that is too late begins with 200 and ends with this code in an ERROR event."""
 
 _AGENT_MAX: Final = 512
 """Characters of a User-Agent that are recorded."""
@@ -222,11 +219,8 @@ class Handler:
         effect = record.effect = self.rules.take(record.identity, record.verb, record.route)
         if effect is None:
             return
-        if effect.before_s:
-            await asyncio.sleep(effect.before_s)
-        await released(effect.holds)
-        if effect.no_watch_list and record.verb == "watch" and "sendInitialEvents" in request.query:
-            raise no_watch_list()
+        streams = record.verb == "watch" and "sendInitialEvents" in request.query
+        await precede(effect, streams=streams)
         if not effect.code:
             return
         if request.body_exists:
@@ -235,7 +229,7 @@ class Handler:
                 record.route, media, await replies.read_body(request)
             )
         failure = effect.refusal(record.route)
-        if record.verb != "watch" or effect.code != _EXPIRED:
+        if record.verb != "watch" or effect.code != EXPIRED:
             raise failure
         record.failure = failure
 

@@ -22,13 +22,16 @@ from pytest_dra.embedded.routing import Route
 HELD_LOOK_S: Final = 0.005
 """Pause between two looks whether a held request may go on: hardly later than it was allowed to."""
 
+EXPIRED: Final = 410
+"""A watch that is too late begins with 200 and ends with this code in an ERROR event."""
+
 _REASONS: Final = {
     400: "BadRequest",
     401: "Unauthorized",
     403: "Forbidden",
     404: "NotFound",
     409: "Conflict",
-    410: "Expired",
+    EXPIRED: "Expired",
     429: "TooManyRequests",
     500: "InternalError",
     503: "ServiceUnavailable",
@@ -110,6 +113,23 @@ async def released(holds: tuple[threading.Event, ...]) -> None:
     """Wait for all of them; looked at now and then, as a loop cannot wait for a thread's event."""
     while not all(each.is_set() for each in holds):
         await asyncio.sleep(HELD_LOOK_S)
+
+
+async def precede(effect: Effect, *, streams: bool) -> None:
+    """What comes before a request is carried out, but for refusing it with a code.
+
+    Args:
+        effect: what is done to it.
+        streams: it asks for a list as a stream.
+
+    Raises:
+        ApiError: such lists are refused.
+    """
+    if effect.before_s:
+        await asyncio.sleep(effect.before_s)
+    await released(effect.holds)
+    if effect.no_watch_list and streams:
+        raise no_watch_list()
 
 
 class Caused:
