@@ -154,7 +154,7 @@ class ControlPlane:
         words = (f"{name}={str(on).lower()}" for name, on in serving.items())
         more = [f"--runtime-config={','.join(words)}"] if serving else []
         try:
-            argv = self._kube_apiserver(url, {**self._gates, **gates})
+            argv = self._kube_apiserver(url, {**self._gates, **self._consequences(gates), **gates})
             self._spawn(SECOND, [*argv, *more])
             self._wait(SECOND, url)
             yield url
@@ -217,6 +217,15 @@ class ControlPlane:
             argv.append(f"--feature-gates={','.join(words)}")
         return argv
 
+    def _consequences(self, gates: Mapping[str, bool]) -> dict[str, bool]:
+        """Off is also what needs one that is turned off."""
+        off = {gate for gate, on in gates.items() if not on}
+        return {
+            gate: False
+            for gate, others in NEEDS.items()
+            if self._version.enabled(gate) and not off.isdisjoint(others)
+        }
+
     def _with_needs(self, gates: Mapping[str, bool]) -> dict[str, bool]:
         """The gates that are turned, and what they need that is none of DRA's."""
         needed = {
@@ -255,7 +264,8 @@ class ControlPlane:
         for each in (ETCD, name):
             process = self._processes[each]
             if not process.alive:
-                raise ClusterError(f"{each} has ended, code {process.exit_code}{self._told()}")
+                told = self._told() if name == API_SERVER else self._told(name)
+                raise ClusterError(f"{each} has ended, code {process.exit_code}{told}")
         if not self._certificate.exists():
             return False
         try:
@@ -270,9 +280,13 @@ class ControlPlane:
             # Not listening yet, or its certificate is half written.
             return False
 
-    def _told(self) -> str:
+    def _told(self, *names: str) -> str:
         ends = self.logs(TAIL_BYTES)
-        return "".join(f"\nthe output of {name} ends:\n{text}" for name, text in ends.items())
+        return "".join(
+            f"\nthe output of {name} ends:\n{text}"
+            for name, text in ends.items()
+            if not names or name in names
+        )
 
 
 def _reserved_port() -> socket.socket:

@@ -1,9 +1,8 @@
 """The same suite on the embedded API server and on a real one: the same states.
 
 ``python -m tests.clusters.same [--output DIR]``. Judges the fake driver on both, and Kubernetes'
-``dra-test-driver`` (where it has been built) on the real one against its reviewed states. Only
-cases that need an API server that misbehaves may differ: they are unsupported-environment on a
-real one. Exits 1 if another one differs, 2 without the programs (``KUBEBUILDER_ASSETS``).
+``dra-test-driver`` (where it has been built) on the real one against its reviewed states. Exits 1
+if a case differs, 2 without the programs (``KUBEBUILDER_ASSETS``).
 """
 
 from __future__ import annotations
@@ -24,26 +23,17 @@ from tests.drivers.expecting import Seen
 from tests.drivers.expecting import run
 from tests.drivers.expecting import say
 
-NEED_TROUBLE: Final = frozenset(
-    ["IDEM-003", "PREP-014", "PREP-016", "RST-013", "SLICE-019", "SLICE-020", "UNP-008", "UNP-011"]
-)
-"""What acts through ``Cluster.trouble()``."""
-
-UNSUPPORTED: Final = "unsupported-environment"
 PASSED: Final = "passed"
 REAL: Final = "--dra-cluster=apiserver"
 
 
 def differences(real: Mapping[str, str], embedded: Mapping[str, str]) -> list[str]:
-    """Cases, by id, that ended otherwise on the real server than they should."""
-    found = []
-    for id, state in sorted(embedded.items()):
-        want = UNSUPPORTED if id in NEED_TROUBLE and state == PASSED else state
-        got = real.get(id, "not reported")
-        # One that is blocked or does not apply may also be told before it asks for trouble.
-        if got != want and not (id in NEED_TROUBLE and got == UNSUPPORTED):
-            found.append(f"{id} {got}, want {want}")
-    return found
+    """Cases, by id, that ended otherwise on the real server."""
+    return [
+        f"{id} {real.get(id, 'not reported')}, want {state}"
+        for id, state in sorted(embedded.items())
+        if real.get(id) != state
+    ]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -27,6 +27,7 @@ from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Timeline
 from pytest_dra.waiting import Deadline
@@ -140,8 +141,7 @@ def test_whoever_has_no_token_gets_nothing(
         assert link.recv(64).split()[1] == code
 
 
-def test_it_makes_no_trouble_and_has_logs(cluster: ApiServerCluster) -> None:
-    assert cluster.trouble() is None
+def test_it_has_logs(cluster: ApiServerCluster) -> None:
     assert "kube-apiserver" in cluster.logs()
     assert cluster.logs()["kube-apiserver"]
 
@@ -178,6 +178,17 @@ def test_a_server_that_does_not_start_says_why_and_leaves_nothing(
     with pytest.raises(ClusterError, match=r"kube-apiserver has ended, code 3(.|\n)*no such flag"):
         made.start()
     assert not made.plane.directory.exists()
+
+
+def test_a_second_server_that_does_not_start_leaves_the_first_one(
+    cluster: ApiServerCluster,
+) -> None:
+    locked = cluster.trouble().gates({"DRAAdminAccess": False})
+    with pytest.raises(UnsupportedEnvironment, match=r"second-kube-apiserver has ended, code 1"):
+        with locked:
+            pass
+    assert "second-kube-apiserver" not in cluster.logs()
+    assert cluster.admin().list(NODES) is not None
 
 
 KILLED = """

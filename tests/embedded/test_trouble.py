@@ -21,6 +21,7 @@ from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
+from tests.clusters.proxied import ProxiedCluster
 from tests.embedded.client import SLICES
 from tests.embedded.client import Client
 from tests.embedded.client import slice_
@@ -31,28 +32,39 @@ CREATES = Scope(verbs=("create",), resource="resourceslices")
 LIST_FIRST = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
 
 
-@pytest.fixture
-def cluster(tmp_path: Path, timeline: Timeline) -> Iterator[EmbeddedCluster]:
-    """A running embedded cluster."""
-    cluster = EmbeddedCluster(tmp_path, kubernetes="1.37", timeline=timeline)
+Cluster = EmbeddedCluster | ProxiedCluster
+ONLY_EMBEDDED = pytest.mark.parametrize("cluster", ["embedded"], indirect=True)
+"""For what no proxy can do."""
+
+
+@pytest.fixture(params=["embedded", "proxied"])
+def cluster(
+    request: pytest.FixtureRequest, tmp_path: Path, timeline: Timeline
+) -> Iterator[Cluster]:
+    """A running embedded cluster, or one whose proxy misbehaves in its place."""
+    cluster: Cluster
+    if request.param == "embedded":
+        cluster = EmbeddedCluster(tmp_path, kubernetes="1.37", timeline=timeline)
+    else:
+        cluster = ProxiedCluster(tmp_path, timeline=timeline)
     cluster.start()
     yield cluster
     cluster.stop()
 
 
 @pytest.fixture
-def trouble(cluster: EmbeddedCluster) -> Trouble:
+def trouble(cluster: Cluster) -> Trouble:
     """Its misbehaviour."""
     return cluster.trouble()
 
 
-def _client(cluster: EmbeddedCluster) -> Client:
+def _client(cluster: Cluster) -> Client:
     text = cluster.admin_kubeconfig().read_text()
     return Client(cluster.url, text.split("token:")[1].split()[0].strip("\"'"))
 
 
 @pytest.fixture
-def client(cluster: EmbeddedCluster) -> Client:
+def client(cluster: Cluster) -> Client:
     """An administrator, by plain HTTP."""
     return _client(cluster)
 
@@ -137,6 +149,7 @@ def test_a_request_that_timed_out_was_carried_out(client: Client, trouble: Troub
     assert client.post(SLICES, slice_()).json["reason"] == "AlreadyExists"
 
 
+@ONLY_EMBEDDED
 def test_a_short_history_expires_what_lies_further_back(client: Client, trouble: Trouble) -> None:
     versions = [
         client.post(SLICES, slice_(f"s{number}")).json["metadata"]["resourceVersion"]
@@ -261,7 +274,7 @@ def test_no_version_is_resumed_from_a_forgotten_history(client: Client, trouble:
 
 
 def test_an_unreachable_server_comes_back_with_all_it_had(
-    client: Client, trouble: Trouble, cluster: EmbeddedCluster
+    client: Client, trouble: Trouble, cluster: Cluster
 ) -> None:
     uid = client.post(SLICES, slice_()).json["metadata"]["uid"]
     url = cluster.url
@@ -307,7 +320,7 @@ def test_stale_lists_show_what_was_there_before(client: Client, trouble: Trouble
     assert caused.requests == 2
 
 
-def test_it_stops_while_it_is_unreachable(trouble: Trouble, cluster: EmbeddedCluster) -> None:
+def test_it_stops_while_it_is_unreachable(trouble: Trouble, cluster: Cluster) -> None:
     with trouble.unreachable():
         cluster.stop()
 
@@ -316,6 +329,7 @@ def _tainted(name: str) -> Json:
     return slice_(name, devices=[{"name": "gpu-0", "taints": [TAINT]}])
 
 
+@ONLY_EMBEDDED
 def test_gates_are_flipped_while_it_runs(client: Client, trouble: Trouble) -> None:
     with trouble.gates({"DRADeviceTaints": False}):
         made = client.post(SLICES, _tainted("without")).json
@@ -329,6 +343,7 @@ def test_an_unknown_gate_is_refused(trouble: Trouble) -> None:
         pass
 
 
+@ONLY_EMBEDDED
 def test_only_the_wanted_versions_are_served(client: Client, trouble: Trouble) -> None:
     client.post(SLICES, slice_(devices=[{"name": "gpu-0", "attributes": {"a": {"int": 1}}}]))
     with trouble.serving("v1beta1"):
