@@ -17,6 +17,7 @@ from pytest_dra.embedded import routing
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
 from pytest_dra.embedded.kinds import registry
+from pytest_dra.embedded.recorded import Lazy
 from pytest_dra.embedded.recorded import RecordedRequest
 from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.routing import Route
@@ -109,7 +110,7 @@ class Recorder:
             duration_s=duration_s,
         )
 
-    def _body(self, what: Asked) -> Json | Unread | None:
+    def _body(self, what: Asked) -> Json | Lazy | None:
         route, media = what.route, what.headers.get("Content-Type", "")
         if not what.body:
             return None

@@ -52,12 +52,12 @@ def delete(
 
 def delete_state(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions) -> Deleted:
     """Delete the given state, whose preconditions have been checked."""
-    meta = old.object["metadata"]
+    meta = old.lean["metadata"]
     finalizers = list(meta.get("finalizers") or [])
     extra = _POLICY_FINALIZER.get(options.policy)
     if extra and extra not in finalizers:
         finalizers.append(extra)
-    grace_s = _grace_s(kind, old.object, options)
+    grace_s = _grace_s(kind, old.lean, options)
     if not finalizers and not grace_s and kind.type != "core.Namespace":
         if kind.type == "core.Pod":
             return Deleted(_pod_gone(store, kind, old, options), marked=False)
@@ -115,7 +115,7 @@ def _pod_gone(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions) -
 
 
 def _check_preconditions(kind: Kind, old: Snapshot, options: DeleteOptions) -> None:
-    uid = old.object["metadata"]["uid"]
+    uid = old.lean["metadata"]["uid"]
     if options.uid is not None and options.uid != uid:
         raise errors.precondition_failed(
             kind.resource,
@@ -145,7 +145,7 @@ def remove(store: Store, kind: Kind, old: Snapshot) -> Snapshot:
 
 def _take(store: Store, stored: str, old: Snapshot) -> Snapshot:
     gone = store.remove(stored, (old.namespace, old.name))
-    for dependent_kind, dependent in store.orphaned_by(old.object["metadata"]["uid"]):
+    for dependent_kind, dependent in store.orphaned_by(old.lean["metadata"]["uid"]):
         _drop(store, dependent_kind, dependent)
     if old.namespace:
         _finish_namespace(store, old.namespace)
@@ -187,7 +187,7 @@ def status_of(kind: Kind, state: Snapshot) -> Json:
         "name": state.name,
         "group": kind.resource.group,
         "kind": kind.resource.plural,
-        "uid": state.object["metadata"]["uid"],
+        "uid": state.lean["metadata"]["uid"],
     }
     return {
         "kind": "Status",

@@ -36,8 +36,8 @@ from pytest_dra.embedded.operations import Kinds
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.operations import Reply
 from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.recorded import Lazy
 from pytest_dra.embedded.recorded import RecordedRequest
-from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.reviews import review
 from pytest_dra.embedded.routing import Route
 from pytest_dra.embedded.trouble import EXPIRED
@@ -66,8 +66,8 @@ class _Record:
     identity: str = ""
     verb: str = ""
     route: Route = dataclasses.field(default_factory=Route)
-    body: Json | Unread | None = None
-    answer: Json | None = None
+    body: Json | Lazy | None = None
+    answer: Json | Lazy | None = None
     effect: Effect | None = None
     failure: ApiError | None = None
 
@@ -315,7 +315,7 @@ class Handler:
                 # decoded when it is looked at
                 body=cast("Json | None", record.body),
                 code=code,
-                answer=record.answer,
+                answer=cast("Json | None", record.answer),
                 duration_s=duration_s,
             )
         )

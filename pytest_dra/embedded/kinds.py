@@ -91,6 +91,18 @@ class Kind:
         return {"kind": self.resource.kind, "apiVersion": self.resource.api_version, **body}
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer that is put together when somebody looks at it: a state as a kind shows it."""
+
+    kind: Kind
+    state: Snapshot
+
+    def read(self) -> Json:
+        """The object."""
+        return self.kind.shown(self.state)
+
+
 _SLICE_FIELDS: Final = paths(NAMED, "spec.nodeName", "spec.driver")
 
 

@@ -26,10 +26,12 @@ from pytest_dra.embedded.binding import bind
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
+from pytest_dra.embedded.kinds import Shown
 from pytest_dra.embedded.negotiation import Media
 from pytest_dra.embedded.options import DeleteOptions
 from pytest_dra.embedded.options import ListOptions
 from pytest_dra.embedded.options import Query
+from pytest_dra.embedded.recorded import Lazy
 from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.routing import Route
 from pytest_dra.embedded.store import Snapshot
@@ -67,7 +69,7 @@ class Call:
     sent: Json | None = None
     warnings: list[str] = dataclasses.field(default_factory=list)
 
-    def recorded(self) -> Json | Unread | None:
+    def recorded(self) -> Json | Lazy | None:
         """The decoded body, or its bytes where they are all that it takes to decode it again."""
         plain = self.verb in ("create", "update") and self.sent is not None
         if plain and negotiation.content_type(self.content_type) == negotiation.JSON:
@@ -87,7 +89,7 @@ class Reply:
     """An answer: ``body`` as it is sent, ``answer`` the same as an object; or a watch to stream."""
 
     code: int
-    answer: Json | None
+    answer: Json | Lazy | None
     body: bytes
     media: str = negotiation.JSON
     warnings: tuple[str, ...] = ()
@@ -186,7 +188,7 @@ class Operations:
         if call.media.shape:
             answer = shape.one(found)
             return Reply(code, answer, encode(answer))
-        return Reply(code, call.kind.shown(found), call.kind.encoded(found))
+        return Reply(code, Shown(call.kind, found), call.kind.encoded(found))
 
     async def _list(self, call: Call) -> Reply:
         kind = call.kind
@@ -276,7 +278,7 @@ class Operations:
             kind = call.kind
             return Reply(
                 written.code,
-                kind.shown(written.snapshot),
+                Shown(kind, written.snapshot),
                 kind.encoded(written.snapshot),
                 warnings=texts,
             )

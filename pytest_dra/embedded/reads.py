@@ -84,11 +84,14 @@ async def find(
                 if start
                 else f"The resourceVersion for the provided list is too old: {rv}"
             )
+        if not chosen.everything:
+            found = [item for item in found if chosen.matches(item.lean)]
     else:
         rv = store.version
-        found = store.sorted(kind.storage, namespace)
-    if not chosen.everything:
-        found = [item for item in found if chosen.matches(item.object)]
+        if chosen.everything:
+            found = store.sorted(kind.storage, namespace)
+        else:
+            found = store.matching(kind.storage, namespace, chosen.matches)
     return _page(found, start, rv, options, counted=chosen.everything)
 
 

@@ -1,48 +1,82 @@
-"""Requests on the timeline whose bodies are kept as bytes, and decoded when somebody looks.
+"""Requests on the timeline that are kept as bytes and states, and decoded when somebody looks.
 
-Decoded bodies are most of what a long run keeps, and the garbage collector walks through all of
+Decoded objects are most of what a long run keeps, and the garbage collector walks through all of
 it again and again; bytes cost it nothing.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import zlib
+from typing import Final
+from typing import Protocol
 
 from pytest_dra.embedded import negotiation
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+class Lazy(Protocol):
+    """What can be decoded when it is looked at."""
+
+    def read(self) -> Json:
+        """The object."""
+
+
+SMALL: Final = 1024
+"""Bytes of a body below which compressing it gains nothing."""
+
+FASTEST: Final = 1
+"""Level of compression: what it takes is a twentieth of a create's time."""
+
+
 class Unread:
     """A JSON body that was understood once, and need not be kept decoded."""
 
-    text: bytes
+    __slots__ = ("_packed", "_text")
+
+    def __init__(self, text: bytes) -> None:
+        self._packed = len(text) > SMALL
+        self._text = zlib.compress(text, FASTEST) if self._packed else text
 
     def read(self) -> Json:
         """The body as the client sent it."""
-        return negotiation.read_json(self.text).sent
+        text = zlib.decompress(self._text) if self._packed else self._text
+        return negotiation.read_json(text).sent
 
 
 class RecordedRequest(ApiRequest):
-    """An :class:`ApiRequest` like any other; its ``body`` is decoded at the first look."""
+    """An :class:`ApiRequest` like any other, but what is bulky is decoded at a first look."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_answered", "_kept")
 
-    _kept: Json | Unread | None
+    _kept: Json | Lazy | None
+    _answered: Json | Lazy | None
 
     @property
     def body(self) -> Json | None:
         """The object as the client sent it."""
-        kept = self._kept
-        if isinstance(kept, Unread):
-            kept = kept.read()
-            object.__setattr__(self, "_kept", kept)
+        kept = _read(self._kept)
+        object.__setattr__(self, "_kept", kept)
         return kept
 
     @body.setter
-    def body(self, kept: Json | Unread | None) -> None:
+    def body(self, kept: Json | Lazy | None) -> None:
         object.__setattr__(self, "_kept", kept)
+
+    @property
+    def answer(self) -> Json | None:
+        """The object as it was answered."""
+        answered = _read(self._answered)
+        object.__setattr__(self, "_answered", answered)
+        return answered
+
+    @answer.setter
+    def answer(self, answered: Json | Lazy | None) -> None:
+        object.__setattr__(self, "_answered", answered)
+
+
+def _read(kept: Json | Lazy | None) -> Json | None:
+    return kept if kept is None or isinstance(kept, dict) else kept.read()
 
 
 # reports name events by their class, and this one is no kind of its own

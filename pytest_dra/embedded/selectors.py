@@ -27,19 +27,27 @@ FieldReader = Callable[[Json], str]
 
 def at(path: str) -> FieldReader:
     """A reader of a dotted path that yields "" where something on the way is missing."""
-    parts = path.split(".")
+    *parts, last = path.split(".")
 
     def read(obj: Json) -> str:
         value: Any = obj
         for part in parts:
-            value = value.get(part) if isinstance(value, dict) else None
-            if value is None:
+            value = value.get(part)
+            if not isinstance(value, dict):
                 return ""
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return str(value)
+        value = value.get(last)
+        # the ordinary case first: it is asked of thousands of objects
+        return value if type(value) is str else _text(value)
 
     return read
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

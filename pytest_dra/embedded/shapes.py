@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Final
 from typing import Protocol
@@ -10,6 +11,7 @@ from pytest_dra.embedded import columns
 from pytest_dra.embedded import custom
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
+from pytest_dra.embedded.recorded import Lazy
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import encode
 from pytest_dra.spec import Json
@@ -17,8 +19,29 @@ from pytest_dra.spec import Json
 _META_VERSION: Final = "meta.k8s.io/v1"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed:
+    """A list that is put together when somebody looks at it."""
+
+    kind: Kind
+    head: Json
+    states: tuple[Snapshot, ...]
+
+    def read(self) -> Json:
+        """The object."""
+        kind = self.kind
+        if kind.custom is not None:
+            return {**self.head, "items": [kind.shown(found) for found in self.states]}
+        view = kind.view or _unchanged
+        return {**self.head, "items": [view(found.object) for found in self.states]}
+
+
+def _unchanged(obj: Json) -> Json:
+    return obj
+
+
 class Shape(Protocol):
-    """Turns snapshots into answers; ``None`` as answer object means: decode the bytes if asked."""
+    """Turns snapshots into answers."""
 
     def one(self, snapshot: Snapshot) -> Json:
         """One object."""
@@ -26,7 +49,7 @@ class Shape(Protocol):
     def encoded(self, snapshot: Snapshot) -> bytes:
         """One object, encoded."""
 
-    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes]:
         """A list and its encoding."""
 
 
@@ -44,23 +67,25 @@ class Plain:
         """The object, encoded once per state."""
         return self._kind.encoded(snapshot)
 
-    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes]:
         """A list, joined from what is already encoded."""
-        resource, view = self._kind.resource, self._kind.view
+        resource = self._kind.resource
         own = self._kind.custom is not None
-        head = {
+        head: Json = {
             "kind": f"{resource.kind}List",
             "apiVersion": resource.api_version,
             # kinds that are defined always show the token, and name themselves in each item
             "metadata": {"continue": "", **meta} if own else meta,
         }
-        if own:
-            items = [self._kind.shown(found) for found in snapshots]
-            joined = b",".join([self._kind.encoded(found) for found in snapshots])
-        else:
-            items = [view(found.object) if view else found.object for found in snapshots]
-            joined = b",".join([self._kind.encoded_item(found) for found in snapshots])
-        return {**head, "items": items}, encode(head)[:-1] + b',"items":[' + joined + b"]}"
+        one = self._kind.encoded if own else self._kind.encoded_item
+        # one copy of what may be many megabytes
+        parts = [encode(head)[:-1] + b',"items":[']
+        for found in snapshots:
+            parts += (one(found), b",")
+        if snapshots:
+            parts.pop()
+        parts.append(b"]}")
+        return Listed(self._kind, head, tuple(snapshots)), b"".join(parts)
 
 
 class Metadata:
@@ -81,7 +106,7 @@ class Metadata:
         """PartialObjectMetadata, encoded."""
         return encode(self.one(snapshot))
 
-    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes]:
         """PartialObjectMetadataList."""
         answer = {
             "kind": "PartialObjectMetadataList",
@@ -110,7 +135,7 @@ class Table:
         self._titled = False
 
     def _row(self, snapshot: Snapshot) -> Json:
-        row: Json = {"cells": self._cells(snapshot.object)}
+        row: Json = {"cells": self._cells(snapshot.lean)}
         if self._include == "Object":
             row["object"] = self._kind.shown(snapshot)
         elif self._include == "Metadata":
@@ -138,7 +163,7 @@ class Table:
         """The same, encoded."""
         return encode(self.one(snapshot))
 
-    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes]:
         """A table of all."""
         answer = self._table([self._row(found) for found in snapshots], meta, titled=True)
         return answer, encode(answer)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pytest_dra.embedded import raw
+from pytest_dra.embedded.scalars import JsonFloat
 from pytest_dra.spec import Json
 
 HISTORY: Final = 5000
@@ -36,12 +37,18 @@ _ENCODER: Final = json.JSONEncoder(
 
 
 class Snapshot:
-    """One state of one object. Whoever holds it may keep it: it never changes."""
+    """One state of one object. Whoever holds it may keep it: it never changes.
 
-    __slots__ = ("_bytes", "name", "namespace", "object", "rv")
+    Of kinds with thousands of large objects those that nobody has written for a while rest: their
+    text is kept and the object is not, which takes a tenth of the memory, and of the time of the
+    garbage collector.
+    """
+
+    __slots__ = ("_bytes", "_lean", "_object", "name", "namespace", "rv")
 
     def __init__(self, obj: Json, rv: int) -> None:
-        self.object = obj
+        self._object: Json | None = obj
+        self._lean = obj
         self.rv = rv
         meta = obj["metadata"]
         self.namespace: str = meta.get("namespace", "")
@@ -49,11 +56,56 @@ class Snapshot:
         self._bytes: bytes | None = None
 
     @property
+    def object(self) -> Json:
+        """The object, without kind and apiVersion; decoded anew where it rests."""
+        if self._object is not None:
+            return self._object
+        found: Json = _DECODER.decode(self.encoded.decode())
+        return found
+
+    @property
+    def lean(self) -> Json:
+        """As much of the object as selectors and tables look at: it may lack managed fields, and
+        the lists of its spec."""
+        return self._lean
+
+    @property
     def encoded(self) -> bytes:
         """The object in JSON without kind and apiVersion, as it stands in lists; encoded once."""
         if self._bytes is None:
-            self._bytes = encode(self.object)
+            self._bytes = encode(self._object)
         return self._bytes
+
+    def at(self, rv: int) -> Snapshot:
+        """The same state under another version."""
+        before, after = (f'"resourceVersion":"{each}"'.encode() for each in (self.rv, rv))
+        meta = {**self._lean["metadata"], "resourceVersion": str(rv)}
+        if self._object is None and self.encoded.count(before) == 1:
+            found = Snapshot({**self._lean, "metadata": meta}, rv)
+            found._bytes = self.encoded.replace(before, after)
+            found._object = None
+            return found
+        obj = self.object
+        return Snapshot({**obj, "metadata": {**obj["metadata"], **meta}}, rv)
+
+    def rest(self) -> None:
+        """Keep the text instead of the object."""
+        obj = self._object
+        if obj is not None and self.encoded:
+            meta = {key: part for key, part in obj["metadata"].items() if key != "managedFields"}
+            spec = {key: part for key, part in obj["spec"].items() if type(part) is not list}
+            self._lean = {"metadata": meta, "spec": spec}
+            self._object = None
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=JsonFloat)
+
+RESTING: Final = ".ResourceSlice"
+"""End of the names of the kinds whose states may rest: without free JSON, which has more to it
+than its text says."""
+
+AWAKE: Final = 100
+"""The youngest states of such a kind, which do not rest: those that are still being written."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,12 +127,16 @@ Key = tuple[str, str]
 
 @dataclasses.dataclass(slots=True)
 class Bucket:
-    """The objects of one stored kind. ``forgotten`` is the version of the youngest lost change."""
+    """The objects of one stored kind. ``forgotten`` is the version of the youngest lost change.
+
+    ``awake`` are the states that do not rest yet, None where none ever does.
+    """
 
     objects: dict[Key, Snapshot] = dataclasses.field(default_factory=dict)
     history: deque[Change] = dataclasses.field(default_factory=deque)
     forgotten: int = 0
     listeners: list[Callable[[Change], None]] = dataclasses.field(default_factory=list)
+    awake: deque[Snapshot] | None = None
 
 
 class Store:
@@ -102,7 +158,8 @@ class Store:
         """The objects of a stored kind, named like ``resource.ResourceSlice``."""
         found = self._buckets.get(kind)
         if found is None:
-            found = self._buckets[kind] = Bucket(forgotten=0)
+            awake: deque[Snapshot] | None = deque() if kind.endswith(RESTING) else None
+            found = self._buckets[kind] = Bucket(forgotten=0, awake=awake)
         return found
 
     def kinds(self) -> list[str]:
@@ -142,8 +199,7 @@ class Store:
         old = bucket.objects.pop(key)
         self._index(kind, key, old, None)
         self.version += 1
-        meta = {**old.object["metadata"], "resourceVersion": str(self.version)}
-        gone = Snapshot({**old.object, "metadata": meta}, self.version)
+        gone = old.at(self.version)
         self._record(bucket, Change(self.version, old, None, gone))
         return gone
 
@@ -151,7 +207,7 @@ class Store:
         for state in (old, new):
             if state is None:
                 continue
-            meta = state.object["metadata"]
+            meta = state.lean["metadata"]
             if state is new:
                 self._uids.add(meta["uid"])
             else:
@@ -170,7 +226,7 @@ class Store:
         found = []
         for kind, key in sorted(self._owned.get(uid, ())):
             state = self.bucket(kind).objects[key]
-            owners = state.object["metadata"]["ownerReferences"]
+            owners = state.lean["metadata"]["ownerReferences"]
             if not any(owner["uid"] in self._uids for owner in owners):
                 found.append((kind, state))
         return found
@@ -206,8 +262,27 @@ class Store:
     def _record(self, bucket: Bucket, change: Change) -> None:
         bucket.history.append(change)
         self._shorten(bucket)
+        self._lay_to_rest(bucket, change)
         for listener in tuple(bucket.listeners):
             listener(change)
+
+    @staticmethod
+    def _lay_to_rest(bucket: Bucket, change: Change) -> None:
+        state, awake = change.new or change.gone, bucket.awake
+        if awake is None or state is None:
+            return
+        awake.append(state)
+        if len(awake) > AWAKE:
+            awake.popleft().rest()
+
+    def matching(
+        self, kind: str, namespace: str | None, wanted: Callable[[Json], bool]
+    ) -> list[Snapshot]:
+        """Of those that :meth:`sorted` gives the ones whose lean form is wanted."""
+        found = [state for state in self.bucket(kind).objects.values() if wanted(state._lean)]
+        if namespace is not None:
+            found = [state for state in found if state.namespace == namespace]
+        return sorted(found, key=lambda state: (state.namespace, state.name))
 
     def sorted(self, kind: str, namespace: str | None = None) -> list[Snapshot]:
         """The objects of a kind by namespace and name; ``namespace`` None means all."""

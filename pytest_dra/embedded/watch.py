@@ -78,7 +78,7 @@ class Watch:
             self._initial = [
                 found
                 for found in store.sorted(self._kind.storage, self._namespace)
-                if self._selector.matches(found.object)
+                if self._selector.matches(found.lean)
             ]
         elif options.rv == 0:
             self._after = store.version
@@ -178,15 +178,15 @@ class Watch:
         state = change.new or change.old
         if state is None or (self._namespace is not None and state.namespace != self._namespace):
             return b""
-        was = change.old is not None and self._selector.matches(change.old.object)
+        was = change.old is not None and self._selector.matches(change.old.lean)
         if change.new is None:
             gone = change.gone
             return frame("DELETED", self._shape.encoded(gone)) if was and gone else b""
-        if self._selector.matches(change.new.object):
+        if self._selector.matches(change.new.lean):
             return frame("MODIFIED" if was else "ADDED", self._shape.encoded(change.new))
         if not was or change.old is None:
             return b""
-        return frame("DELETED", self._shape.encoded(reversion(change.old, change.rv)))
+        return frame("DELETED", self._shape.encoded(change.old.at(change.rv)))
 
     def _bookmark(self, rv: int, *, ends_initial: bool) -> bytes:
         resource = self._kind.resource
@@ -203,12 +203,6 @@ class Watch:
 
 def _never() -> bool:
     return False
-
-
-def reversion(snapshot: Snapshot, rv: int) -> Snapshot:
-    """The same state under another version."""
-    meta = {**snapshot.object["metadata"], "resourceVersion": str(rv)}
-    return Snapshot({**snapshot.object, "metadata": meta}, rv)
 
 
 def frame(event: str, obj: bytes) -> bytes:

@@ -303,12 +303,12 @@ def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
         # here the real server names the plural
         raise errors.invalid(kind.resource.group, kind.resource.plural, target.name, causes)
     uid = meta.get("uid", "")
-    if uid and uid != old.object["metadata"]["uid"]:
+    if uid and uid != old.lean["metadata"]["uid"]:
         raise errors.conflict(
             kind.resource,
             target.name,
             f"Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {old.object['metadata']['uid']}",
+            f"UID in object meta: {old.lean['metadata']['uid']}",
         )
 
 
