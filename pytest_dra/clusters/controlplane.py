@@ -96,6 +96,11 @@ class ControlPlane:
         """Address of the server, with TLS."""
         return _url(self._port) if self._port is not None else ""
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Of etcd and the server."""
+        return tuple(each.pid for each in self._processes.values())
+
     def trust(self) -> ssl.SSLContext:
         """What believes in the certificate that the server has made for itself."""
         return ssl.create_default_context(cafile=str(self._certificate))

@@ -1,37 +1,44 @@
-"""How fast is the embedded API server? ``python -m tests.bench.apiserver``.
+"""How fast is the embedded API server? ``python -m tests.bench.apiserver [--slices N]``.
 
-The peer is the real kube-apiserver 1.37.2 with etcd, measured on a machine of the same two cores
-(recorded in the specification of the embedded cluster). The server runs in this process, the load
-comes from another one over plain keep-alive connections, so that both share the two cores as a
-driver and the suite do.
+Measured over plain HTTP and over HTTPS, and beside it, where ``KUBEBUILDER_ASSETS`` names the
+programs, the real kube-apiserver with etcd: in the same run, with the same client. Each server has
+processes of its own, and so has the client, which shares the machine's cores with it. Since others
+may use them, too, the CPU time of each answer stands beside the rate: it depends less on them.
 """
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
-import multiprocessing
-import selectors
-import socket
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
-import urllib.request
 from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import ExitStack
+from contextlib import contextmanager
 from typing import Final
 
-from pytest_dra.embedded import ApiServer
-from pytest_dra.embedded import User
+from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.clusters.binaries import BinariesError
+from pytest_dra.clusters.binaries import find_binaries
+from pytest_dra.clusters.controlplane import ControlPlane
 from pytest_dra.spec import Json
-from pytest_dra.timeline import Timeline
+from tests.bench import apiclient
+from tests.bench.apiclient import Target
+from tests.bench.apiprocess import TOKEN
 
 CONNECTIONS: Final = 16
-"""Keep-alive connections, one request in flight on each; as in the recorded measurements."""
+"""Keep-alive connections, one request in flight on each."""
 
-ROUNDS: Final = 5
-"""Repetitions, of which minimum, median and maximum are printed."""
+ROUNDS: Final = 3
+"""Repetitions, of which the best and the median are printed."""
 
 ROUND_S: Final = 2.0
 """Length of one round."""
@@ -39,17 +46,23 @@ ROUND_S: Final = 2.0
 DEVICES: Final = 16
 """Devices per slice."""
 
-_TOKEN: Final = "bench"
-_TIMEOUT_S: Final = 30.0
-_SLICES: Final = "/apis/resource.k8s.io/v1/resourceslices"
-_CHUNK: Final = 1 << 16
+SLICES: Final = 10_000
+WATCHERS: Final = 100
+EVENTS: Final = 60
+STARTS: Final = 5
+
+LIMIT_S: Final = 120.0
+"""Longest start or end of a process."""
+
+PATH: Final = "/apis/resource.k8s.io/v1/resourceslices"
+NOBODY: Final = "?fieldSelector=spec.nodeName%3Dnobody"
 
 _COLD_START: Final = """
 import time
-began = time.perf_counter()
 import urllib.request
 from pytest_dra.embedded import ApiServer
 from pytest_dra.timeline import Timeline
+began = time.perf_counter()
 server = ApiServer(timeline=Timeline(), tokens={})
 server.start()
 urllib.request.urlopen(server.url + "/readyz").read()
@@ -60,35 +73,36 @@ server.stop()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Figure:
-    """One measured figure: ``peer`` is the best recorded value of the real server."""
+class Goal:
+    """What a figure should be; ``most`` if less of it is better."""
 
     name: str
     unit: str
-    target: float
-    peer: float
-    less_is_better: bool = False
-
-    def line(self, values: list[float]) -> str:
-        """Minimum, median, maximum; ratio to the peer; whether the target is met."""
-        middle = statistics.median(values)
-        ratio = self.peer / middle if self.less_is_better else middle / self.peer
-        met = middle <= self.target if self.less_is_better else middle >= self.target
-        digits = 3 if self.less_is_better else 0
-        low, mid, high = (f"{value:.{digits}f}" for value in (min(values), middle, max(values)))
-        sign = "<=" if self.less_is_better else ">="
-        return (
-            f"{self.name:34} {low:>8} {mid:>8} {high:>8} {self.unit:5} "
-            f"{ratio:5.1f}x kube-apiserver ({self.peer:g})  "
-            f"target {sign} {self.target:g}: {'met' if met else 'MISSED'}"
-        )
+    value: float
+    most: bool = False
+    digits: int = 0
 
 
-READY: Final = Figure("cold start to /readyz", "s", 1.0, 2.6, less_is_better=True)
-GET: Final = Figure("GET of one slice", "1/s", 4000, 930)
-CREATE: Final = Figure(f"create of {DEVICES}-device slices", "1/s", 1000, 340)
-LIST: Final = Figure("LIST of 1,000 such slices", "s", 0.060, 0.060, less_is_better=True)
-PURGE: Final = Figure("deletecollection of 1,000", "s", 1.5, 1.5, less_is_better=True)
+READY: Final = Goal("call to first answer", "s", 0.6, most=True, digits=2)
+GET: Final = Goal("GET of one slice", "1/s", 4000)
+CREATE: Final = Goal(f"create of {DEVICES}-device slices", "1/s", 1000)
+FAN_OUT: Final = Goal(f"create to {WATCHERS} watchers, p99", "ms", 60, most=True)
+LIST: Final = Goal("LIST of all slices", "s", 1.0, most=True, digits=2)
+NO_MATCH: Final = Goal("field selector without a match", "ms", 30, most=True, digits=1)
+MEMORY: Final = Goal("memory with all slices", "MB", 120, most=True)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """A figure: its best and median value, and what else there is to say."""
+
+    best: float
+    median: float
+    more: str = ""
+
+
+Figures = dict[str, Found]
+"""By the name of its goal."""
 
 
 def slice_body(index: str) -> Json:
@@ -118,134 +132,179 @@ def slice_body(index: str) -> Json:
     }
 
 
-def _request(method: str, path: str, body: bytes = b"") -> bytes:
-    lines = [
-        f"{method} {path} HTTP/1.1",
-        "Host: bench",
-        f"Authorization: Bearer {_TOKEN}",
-        "Accept: application/json",
+BODY: Final = json.dumps(slice_body("s"), separators=(",", ":")).encode()
+
+
+def figures(target: Target, slices: int) -> Iterator[tuple[Goal, Found]]:
+    """All figures of a running server, which has no slices before."""
+    create = target.request("POST", PATH, BODY)
+    yield CREATE, _rates(target, create, b"201")
+    name = apiclient.first(target, f"{PATH}?limit=1")["items"][0]["metadata"]["name"]
+    yield GET, _rates(target, target.request("GET", f"{PATH}/{name}"), b"200")
+    yield FAN_OUT, _fan_out(target, create)
+    apiclient.elsewhere(apiclient.timed, target, target.request("DELETE", PATH), 1)
+    apiclient.elsewhere(apiclient.fill, target, create, b"201", CONNECTIONS, slices)
+    more = f"most so far {target.memory_mb('VmHWM'):.0f} MB"
+    yield MEMORY, Found(target.memory_mb(), target.memory_mb(), more)
+    yield LIST, _timed(target, target.request("GET", PATH), 1.0)
+    yield NO_MATCH, _timed(target, target.request("GET", PATH + NOBODY), 1e3)
+
+
+def _rates(target: Target, request: bytes, want: bytes) -> Found:
+    rounds = [
+        apiclient.elsewhere(apiclient.rate, target, request, want, CONNECTIONS, ROUND_S)
+        for _ in range(ROUNDS)
     ]
-    if body:
-        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+    rates = [each.per_s for each in rounds]
+    cpu_us = statistics.median(each.cpu_us for each in rounds)
+    used = statistics.median(each.client_cpu_s / each.seconds for each in rounds)
+    more = f"{cpu_us:.0f} us of CPU each, client busy {used:.0%}"
+    return Found(max(rates), statistics.median(rates), more)
 
 
-def _complete(answer: bytes) -> bool:
-    head, gap, body = answer.partition(b"\r\n\r\n")
-    if not gap:
-        return False
-    length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
-    return len(body) >= int(length)
+def _fan_out(target: Target, create: bytes) -> Found:
+    found, middles = [], []
+    for _ in range(ROUNDS):
+        version = apiclient.first(target, f"{PATH}?limit=1")["metadata"]["resourceVersion"]
+        watch = target.request("GET", f"{PATH}?watch=true&resourceVersion={version}")
+        arguments = (target, watch, create, WATCHERS, EVENTS)
+        spans = sorted(apiclient.elsewhere(apiclient.fan_out, *arguments))
+        found.append(spans[len(spans) * 99 // 100] * 1e3)
+        middles.append(statistics.median(spans) * 1e3)
+    more = f"p50 {statistics.median(middles):.1f} ms"
+    return Found(min(found), statistics.median(found), more)
 
 
-def load(port: int, request: bytes, want: bytes, seconds: float) -> float:
-    """Send ``request`` again and again on all connections; answers per second."""
-    chooser = selectors.DefaultSelector()
-    for _ in range(CONNECTIONS):
-        connection = socket.create_connection(("127.0.0.1", port), timeout=_TIMEOUT_S)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.sendall(request)
-        chooser.register(connection, selectors.EVENT_READ, bytearray())
+def _timed(target: Target, request: bytes, scale: float) -> Found:
+    cpu_s = target.cpu_s()
+    rounds = apiclient.elsewhere(apiclient.timed, target, request, STARTS)
+    spans = [seconds * scale for seconds, _ in rounds]
+    each_ms = (target.cpu_s() - cpu_s) / STARTS * 1e3
+    more = f"{each_ms:.0f} ms of CPU each, {rounds[0][1] / 1e6:.1f} MB"
+    return Found(min(spans), statistics.median(spans), more)
+
+
+@contextmanager
+def embedded(*, secure: bool) -> Iterator[Target]:
+    """The embedded server in a process of its own."""
+    with (
+        tempfile.TemporaryDirectory(prefix="dra-bench-") as directory,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.bench.apiprocess", directory],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        shown = json.loads(process.stdout.readline())
+        url = shown["secure" if secure else "url"]
+        yield Target(
+            name="embedded, HTTPS" if secure else "embedded, HTTP",
+            port=urllib.parse.urlsplit(url).port or 0,
+            token=TOKEN,
+            authority=shown["authority"] if secure else "",
+            pids=(process.pid,),
+        )
+        process.stdin.close()
+        process.wait(LIMIT_S)
+
+
+@contextmanager
+def real() -> Iterator[tuple[Target, float]]:
+    """The real one, and the seconds of its start.
+
+    Raises:
+        BinariesError: it is not on this machine.
+    """
+    found = find_binaries()
+    version = kubernetes_version(f"1.{found.minor}")
+    plane = ControlPlane(found, version=version, gates={}, user="bench")
     began = time.perf_counter()
-    end, count = began + seconds, 0
-    while time.perf_counter() < end:
-        for key, _ in chooser.select(timeout=1.0):
-            buffer: bytearray = key.data
-            link = key.fileobj
-            assert isinstance(link, socket.socket)
-            buffer += link.recv(_CHUNK)
-            if _complete(bytes(buffer)):
-                if not buffer.startswith(b"HTTP/1.1 " + want):
-                    raise RuntimeError(bytes(buffer[:400]).decode())
-                buffer.clear()
-                count += 1
-                link.sendall(request)
+    plane.start()
     took = time.perf_counter() - began
-    for key in list(chooser.get_map().values()):
-        assert isinstance(key.fileobj, socket.socket)
-        key.fileobj.close()
-    return count / took
+    try:
+        yield (
+            Target(
+                name=f"kube-apiserver {found.version}, HTTPS",
+                port=urllib.parse.urlsplit(plane.url).port or 0,
+                token=plane.token,
+                authority=str(plane.directory / "certs" / "apiserver.crt"),
+                pids=plane.pids,
+            ),
+            took,
+        )
+    finally:
+        plane.stop()
 
 
-def _in_other_process(port: int, request: bytes, want: bytes) -> list[float]:
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        arguments = (port, request, want, ROUND_S)
-        return [pool.apply_async(load, arguments).get(timeout=_TIMEOUT_S) for _ in range(ROUNDS)]
+def _starts() -> Found:
+    found = [float(_python(_COLD_START)) for _ in range(1 + STARTS)][1:]
+    return Found(min(found), statistics.median(found))
 
 
-def _send(server: ApiServer, method: str, path: str, body: Json | None = None) -> bytes:
-    request = urllib.request.Request(  # noqa: S310  our own loopback server
-        server.url + path,
-        method=method,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {_TOKEN}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  the same
-        found: bytes = answer.read()
-        return found
-
-
-def _server() -> ApiServer:
-    server = ApiServer(timeline=Timeline(), tokens={_TOKEN: User("bench")})
-    server.start()
-    return server
-
-
-def _timed(action: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
-
-
-def _cold_start() -> float:
+def _python(program: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", _COLD_START],
+        [sys.executable, "-c", program],
         check=True,
         capture_output=True,
         text=True,
-        timeout=_TIMEOUT_S,
+        timeout=LIMIT_S,
     )
-    return float(done.stdout)
+    return done.stdout
 
 
-def _bulk() -> tuple[list[float], list[float]]:
-    lists: list[float] = []
-    purges: list[float] = []
-    server = _server()
-    for _ in range(ROUNDS):
-        for index in range(1000):
-            _send(server, "POST", _SLICES, slice_body(f"{index:05x}"))
-        lists.append(_timed(lambda: _send(server, "GET", _SLICES)))
-        purges.append(_timed(lambda: _send(server, "DELETE", _SLICES)))
-    server.stop()
-    return lists, purges
+def _line(goal: Goal, found: Found, peer: Found | None) -> str:
+    value = f"{found.median:10.{goal.digits}f} {found.best:10.{goal.digits}f} {goal.unit:4}"
+    ratio = ""
+    if peer is not None:
+        times = peer.median / found.median if goal.most else found.median / peer.median
+        ratio = f"{times:6.1f}x"
+    met = found.median <= goal.value if goal.most else found.median >= goal.value
+    verdict = f"{'<=' if goal.most else '>='} {goal.value:g}: {'met' if met else 'MISSED'}"
+    return f"  {goal.name:34} {value} {ratio:>7}  {verdict:16} {found.more}\n"
 
 
-def main() -> None:
+def _measured(
+    target: Target, slices: int, write: Callable[[str], object], peers: Figures | None
+) -> Figures:
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    write(f"{target.name} (load {load}){'':10} median       best\n")
+    found: Figures = {}
+    for goal, figure in figures(target, slices):
+        found[goal.name] = figure
+        write(_line(goal, figure, (peers or {}).get(goal.name)))
+        sys.stdout.flush()
+    return found
+
+
+def main(arguments: Sequence[str] = ()) -> int:
     """Measure and print."""
+    parser = argparse.ArgumentParser(prog="tests.bench.apiserver")
+    parser.add_argument("--slices", type=int, default=SLICES, help="how many are listed")
+    slices: int = parser.parse_args(arguments).slices
     write = sys.stdout.write
     write(
-        f"{ROUNDS} rounds; {CONNECTIONS} keep-alive connections from one other Python process "
-        f"(plain sockets, no HTTP library), {ROUND_S:g} s a round\n"
-        f"{'':34} {'min':>8} {'median':>8} {'max':>8}\n"
+        f"{slices} slices of {DEVICES} devices, {CONNECTIONS} connections, "
+        f"{ROUNDS} rounds of {ROUND_S:g} s; ratios to the real server of this run\n"
     )
-    write(READY.line([_cold_start() for _ in range(ROUNDS)]) + "\n")
-    server = _server()
-    try:
-        port = urllib.parse.urlsplit(server.url).port or 0
-        made = json.loads(_send(server, "POST", _SLICES, slice_body("00000")))
-        name = made["metadata"]["name"]
-        gets = _in_other_process(port, _request("GET", f"{_SLICES}/{name}"), b"200")
-        write(GET.line(gets) + "\n")
-        body = json.dumps(slice_body("00000"), separators=(",", ":")).encode()
-        write(CREATE.line(_in_other_process(port, _request("POST", _SLICES, body), b"201")) + "\n")
-    finally:
-        server.stop()
-    lists, purges = _bulk()
-    write(LIST.line(lists) + "\n")
-    write(PURGE.line(purges) + "\n")
+    peers: Figures = {}
+    with ExitStack() as stack:
+        try:
+            target, took = stack.enter_context(real())
+        except BinariesError as error:
+            write(f"no kube-apiserver to compare with: {error}\n")
+        else:
+            peers = _measured(target, slices, write, None)
+            peers[READY.name] = Found(took, took)
+            write(f"  {READY.name:34} {took:10.2f} s\n")
+    write("embedded, the start\n" + _line(READY, _starts(), peers.get(READY.name)))
+    for secure in (False, True):
+        with embedded(secure=secure) as target:
+            _measured(target, slices, write, peers)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

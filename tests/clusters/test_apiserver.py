@@ -203,7 +203,7 @@ cluster = ApiServerCluster(
     Path(sys.argv[1]), kubernetes=f"1.{found.minor}", timeline=Timeline(), binaries=found
 )
 cluster.start()
-pids = [str(each.pid) for each in cluster.plane._processes.values()]
+pids = map(str, cluster.plane.pids)
 sys.stdout.write(" ".join([str(cluster.plane.directory), *pids]) + "\\n")
 sys.stdout.flush()
 sys.stdin.read()
