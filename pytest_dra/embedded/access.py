@@ -142,7 +142,7 @@ class Tokens:
 
 
 def _known(user: User) -> User:
-    if AUTHENTICATED in user.groups:
+    if AUTHENTICATED in user.groups or user.name == ANONYMOUS.name:
         return user
     return dataclasses.replace(user, groups=(*user.groups, AUTHENTICATED))
 

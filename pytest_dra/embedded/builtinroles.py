@@ -80,6 +80,9 @@ ROLES: Final[Mapping[str, list[Json]]] = MappingProxyType(
                 ("create",),
             ),
         ],
+        "system:cluster-trust-bundle-discovery": [
+            _rule("certificates.k8s.io", ("clustertrustbundles",), _READ)
+        ],
         "system:discovery": [_urls(_DISCOVERY)],
         "system:public-info-viewer": [_urls(_INFO)],
         "system:service-account-issuer-discovery": [_urls(_ISSUER)],
@@ -104,7 +107,10 @@ EVERYBODY: Final = (
         ("system:basic-user", "system:discovery", "system:public-info-viewer"),
     ),
     ("system:unauthenticated", ("system:public-info-viewer",)),
-    ("system:serviceaccounts", ("system:service-account-issuer-discovery",)),
+    (
+        "system:serviceaccounts",
+        ("system:cluster-trust-bundle-discovery", "system:service-account-issuer-discovery"),
+    ),
     ("system:masters", ("cluster-admin",)),
 )
 """Groups, and the roles that each cluster binds to them."""

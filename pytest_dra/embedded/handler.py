@@ -54,6 +54,9 @@ from pytest_dra.timeline import Timeline
 
 _LOG: Final = logging.getLogger(__name__)
 
+NAMED_SINCE: Final = 37
+"""From 1.37 on a refusal names the authorizer that had something to say."""
+
 _EXPIRED: Final = 410
 """A watch that is too late begins with 200 and ends with this code in an ERROR event."""
 
@@ -106,7 +109,7 @@ class Handler:
         self._reviews = Reviews(authorize, tokens, rules)
         self._tokens = tokens
         self._authorize = authorize
-        self._explain = rules.why_not if rules else _nothing
+        self._rules = rules
         self._timeline = timeline
         self._watches: set[_Open] = set()
         self.rules = Rules()
@@ -156,13 +159,12 @@ class Handler:
             await self._trouble(request, record)
             return self._other(request, path, parts, user)
         record.route = route
-        if not self._discovery.has_group(route.group):
-            self._allow(Attempt(user=user, verb=record.verb, path=path))
-            raise PlainNotFound
         watching = request.method == "GET" and _wants_watch(request, route)
         record.verb = _verb(route, request.method, watching=watching)
         await self._trouble(request, record)
         self._authorize_route(record, user, request.query.get("fieldSelector", ""))
+        if not self._discovery.has_group(route.group):
+            raise PlainNotFound
         if not self._discovery.has_version(route.group, route.version):
             raise unserved()
         if route.group in REVIEWS:
@@ -253,12 +255,19 @@ class Handler:
 
     def _allow(self, attempt: Attempt) -> None:
         if not self._authorize(attempt):
-            raise access.refused(attempt, self._explain(attempt))
+            raise access.refused(attempt, self._why_not(attempt))
+
+    def _why_not(self, attempt: Attempt) -> str:
+        """What the authorizers add to a refusal, each behind its name in newer releases."""
+        if self._rules is None:
+            return ""
+        named = self._operations.version.minor >= NAMED_SINCE
+        said = (("node", self._rules.node_why_not(attempt)), ("rbac", self._rules.why_not(attempt)))
+        return "\n".join(f"{name}: {text}" if named else text for name, text in said if text)
 
     def _other(self, request: web.BaseRequest, path: str, parts: list[str], user: User) -> Reply:
-        if not path.startswith(access.OPEN_PATHS) and (
-            parts[0] not in ("api", "apis") or user is access.ANONYMOUS
-        ):
+        discovery = parts[0] in ("api", "apis") and user is not access.ANONYMOUS
+        if not path.startswith(access.OPEN_PATHS) and (self._rules or not discovery):
             self._allow(Attempt(user=user, verb=request.method.lower(), path=path))
         return self._documents.reply(request, parts)
 
@@ -345,11 +354,6 @@ def _verb(route: Route, method: str, *, watching: bool) -> str:
         return routing.verb(dataclasses.replace(route, kind=None), method, watch=watching)
     except (ApiError, KeyError):
         return method.lower()
-
-
-def _nothing(attempt: Attempt) -> str:
-    """What an authorizer without stored roles adds to a refusal."""
-    return ""
 
 
 def _reset(request: web.BaseRequest) -> None:

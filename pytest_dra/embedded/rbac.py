@@ -52,6 +52,10 @@ class Rbac:
         for kind, reference in self._references(user, namespace):
             yield from self._of_role(kind, reference, namespace) or ()
 
+    def node_why_not(self, attempt: Attempt) -> str:
+        """What the node authorizer says of a kubelet that may not."""
+        return self._nodes.why_not(attempt)
+
     def why_not(self, attempt: Attempt) -> str:
         """What is wrong with the bindings of a user who may not: roles that do not exist."""
         found = []
