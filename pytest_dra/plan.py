@@ -11,6 +11,7 @@ from pytest_dra.bench.soak import Soak
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.launch import Component
 from pytest_dra.profile import DriverProfile
+from pytest_dra.profile.rights import Rights
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,8 @@ class Plan:
 
     ``attachment``: how a driver is waited for that somebody else starts; None: the suite starts it.
     ``patient``: deadlines are lifted. ``feature_gates``: those of the API server that are not at
-    their defaults. ``binaries``: of a real API server; None: the embedded one.
+    their defaults. ``binaries``: of a real API server; None: the embedded one. ``rights``: what the
+    driver may do there; None: everything.
     """
 
     components: tuple[Component, ...]
@@ -36,6 +38,7 @@ class Plan:
     feature_gates: Mapping[str, bool] = dataclasses.field(
         default_factory=lambda: MappingProxyType({})
     )
+    rights: Rights | None = None
     soak: Soak = dataclasses.field(default_factory=Soak)
     attachment: Attachment | None = None
     patient: bool = False

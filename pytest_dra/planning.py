@@ -36,6 +36,9 @@ from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import Hardware
 from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
+from pytest_dra.profile.rights import Rights
+from pytest_dra.profile.rights import RightsError
+from pytest_dra.profile.rights import rights_of
 from pytest_dra.program import check_command
 from pytest_dra.refusals import APISERVER
 from pytest_dra.refusals import check_cel_engine
@@ -131,6 +134,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,
         previous=previous,
+        rights=_rights(profile),
         soak=_soak(settings),
         attachment=_attachment(settings, tell) if settings.attached else None,
         patient=settings.patient,
@@ -149,6 +153,14 @@ def _binaries(settings: Settings) -> Binaries | None:
     except BinariesError as error:
         raise OptionError(f"--dra-cluster={APISERVER}: {error}") from error
     return found
+
+
+def _rights(profile: DriverProfile) -> Rights | None:
+    """What the driver may do on the API server, where its profile names its account."""
+    try:
+        return rights_of(profile)
+    except RightsError as error:
+        raise OptionError(f"--dra-profile: {error}") from error
 
 
 def _attachment(settings: Settings, tell: Tell | None) -> Attachment:

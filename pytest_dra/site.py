@@ -134,9 +134,16 @@ class Site:
         plan, line = self._plan, self.timeline
         name, gates = plan.kubernetes, plan.feature_gates
         if plan.binaries is None:
-            return EmbeddedCluster(directory, kubernetes=name, timeline=line, gates=gates)
+            return EmbeddedCluster(
+                directory, kubernetes=name, timeline=line, gates=gates, rights=plan.rights
+            )
         return ApiServerCluster(
-            directory, kubernetes=name, timeline=line, gates=gates, binaries=plan.binaries
+            directory,
+            kubernetes=name,
+            timeline=line,
+            gates=gates,
+            binaries=plan.binaries,
+            rights=plan.rights,
         )
 
     def _make_bench(self) -> Bench:

@@ -10,16 +10,20 @@ from typing import Final
 
 from pytest_dra.api.resources import Resource
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.clusters.accounts import DRIVER_GROUP
+from pytest_dra.clusters.accounts import DRIVERS
+from pytest_dra.clusters.accounts import account
+from pytest_dra.clusters.accounts import install
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.controlplane import ControlPlane
 from pytest_dra.clusters.embedded import ADMIN
-from pytest_dra.clusters.embedded import DRIVERS
 from pytest_dra.clusters.embedded import TOKEN_BYTES
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.clusters.proxy import RecordingProxy
 from pytest_dra.clusters.realtrouble import RealTrouble
 from pytest_dra.clusters.recording import Recorder
+from pytest_dra.embedded.access import AUTHENTICATED
 from pytest_dra.embedded.access import MASTERS
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
@@ -27,6 +31,7 @@ from pytest_dra.embedded.kubeconfig import write_kubeconfig
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.launch import LaunchError
+from pytest_dra.profile.rights import Rights
 from pytest_dra.spec import Depth
 from pytest_dra.timeline import Timeline
 
@@ -34,21 +39,11 @@ BINDINGS: Final = Resource(
     "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", False
 )
 
-ACCOUNTS: Final = "system:serviceaccounts"
-DRIVER_GROUP: Final = DRIVERS.replace("serviceaccount:", "serviceaccounts:", 1).removesuffix(":")
-"""The group of all accounts of the drivers' namespace."""
-
-AUTHENTICATED: Final = "system:authenticated"
-
-NODE_NAME: Final = "authentication.kubernetes.io/node-name"
-"""What says on which node the pod of a token runs."""
-
 
 class ApiServerCluster:
     """See :class:`pytest_dra.clusters.protocol.Cluster`; no controller and no scheduler runs.
 
-    Rights are decided by the real server, by node and by RBAC. Drivers may do everything there, as
-    on the embedded cluster: what they may not is a matter of their own manifests.
+    Rights are decided by the real server, by node and by RBAC.
 
     Args:
         directory: private directory for the kubeconfig files.
@@ -56,6 +51,7 @@ class ApiServerCluster:
         timeline: where each request is written down.
         binaries: the programs.
         gates: feature gates that differ from that version's defaults.
+        rights: what drivers may do; None: everything.
     """
 
     provider = "apiserver"
@@ -69,10 +65,12 @@ class ApiServerCluster:
         timeline: Timeline,
         binaries: Binaries,
         gates: Mapping[str, bool] = MappingProxyType({}),
+        rights: Rights | None = None,
     ) -> None:
         self.kubernetes = kubernetes
         self.version = kubernetes_version(kubernetes).with_gates(gates)
         self.plane = ControlPlane(binaries, version=self.version, gates=gates, user=ADMIN)
+        self._rights = rights
         self._directory = directory
         self._timeline = timeline
         self._admin_token = secrets.token_hex(TOKEN_BYTES)
@@ -95,7 +93,10 @@ class ApiServerCluster:
                 limited=_is_driver,
             )
             self._proxy.start()
-            self._let_drivers_do_everything()
+            if self._rights is not None:
+                install(self.admin(), self._rights)
+            else:
+                self._let_drivers_do_everything()
         except (OSError, RuntimeError, KubeError) as error:
             self.stop()
             raise ClusterError(f"--dra-cluster=apiserver: {error}") from error
@@ -145,13 +146,9 @@ class ApiServerCluster:
 
     def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
         """A ServiceAccount of its own for each instance, bound to its node."""
-        user = User(
-            name=f"{DRIVERS}{instance}",
-            groups=(ACCOUNTS, DRIVER_GROUP, AUTHENTICATED),
-            extra={NODE_NAME: (node,)},
-        )
+        user = account(instance, node, self._rights)
         self._write(path, user)
-        return user.name
+        return user.shown
 
     def logs(self) -> Mapping[str, str]:
         """The end of the output of both programs."""

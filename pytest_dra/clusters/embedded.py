@@ -8,6 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.clusters.accounts import DRIVER_GROUP
+from pytest_dra.clusters.accounts import DRIVERS
+from pytest_dra.clusters.accounts import account
+from pytest_dra.clusters.accounts import install
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.clusters.trouble import EmbeddedTrouble
@@ -20,14 +24,12 @@ from pytest_dra.embedded.incluster import write_account
 from pytest_dra.embedded.kubeconfig import write_kubeconfig
 from pytest_dra.embedded.server import ApiServer
 from pytest_dra.kube import Client
+from pytest_dra.profile.rights import Rights
 from pytest_dra.spec import Depth
 from pytest_dra.timeline import Timeline
 
 ADMIN = "pytest-dra"
 """User name of the suite's own requests on the timeline."""
-
-DRIVERS = "system:serviceaccount:dra-driver:"
-"""What the user names of drivers begin with."""
 
 TOKEN_BYTES = 24
 """Random bytes of a bearer token: beyond guessing for another user of the machine."""
@@ -41,6 +43,7 @@ class EmbeddedCluster:
         kubernetes: minor version whose limits and gates the server takes.
         timeline: where each request is written down.
         gates: feature gates that differ from that version's defaults.
+        rights: what drivers may do; None: everything.
     """
 
     provider = "embedded"
@@ -53,9 +56,11 @@ class EmbeddedCluster:
         kubernetes: str,
         timeline: Timeline,
         gates: Mapping[str, bool] = MappingProxyType({}),
+        rights: Rights | None = None,
     ) -> None:
         self.kubernetes = kubernetes
         self.version = kubernetes_version(kubernetes).with_gates(gates)
+        self._rights = rights
         self._directory = directory
         self._admin_token = secrets.token_hex(TOKEN_BYTES)
         self._server = ApiServer(
@@ -64,6 +69,8 @@ class EmbeddedCluster:
             gates=gates,
             tokens={self._admin_token: User(name=ADMIN, groups=("system:masters",))},
             limited=_is_driver,
+            rbac=True,
+            trusted=() if rights else (DRIVER_GROUP,),
         )
         self._admin: Client | None = None
         self._kubelets: dict[str, Client] = {}
@@ -75,6 +82,8 @@ class EmbeddedCluster:
             self._server.start()
         except (OSError, RuntimeError) as error:
             raise ClusterError(f"the embedded API server does not start: {error}") from error
+        if self._rights is not None:
+            install(self.admin(), self._rights)
 
     def stop(self) -> None:
         """Close the clients and the server."""
@@ -114,9 +123,9 @@ class EmbeddedCluster:
 
     def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
         """A ServiceAccount of its own for each instance, bound to its node."""
-        user = _account(instance, node)
+        user = account(instance, node, self._rights)
         self._write(path, user)
-        return user.name
+        return user.shown
 
     def logs(self) -> Mapping[str, str]:
         """Nothing: it is no program of its own."""
@@ -130,7 +139,7 @@ class EmbeddedCluster:
             url = self._server.listen_securely(self._certificates)
         except (CertificateError, OSError, RuntimeError) as error:
             raise ClusterError(f"no in-cluster configuration: {error}") from error
-        token = self._token(_account(instance, node))
+        token = self._token(account(instance, node, self._rights))
         write_account(directory, token=token, authority=self._certificates.authority)
         return variables(url)
 
@@ -145,14 +154,6 @@ class EmbeddedCluster:
         token = secrets.token_hex(TOKEN_BYTES)
         self._server.add_token(token, user)
         return token
-
-
-def _account(instance: str, node: str) -> User:
-    return User(
-        name=f"{DRIVERS}{instance}",
-        groups=("system:serviceaccounts", "system:authenticated"),
-        extra={"authentication.kubernetes.io/node-name": (node,)},
-    )
 
 
 def _is_driver(identity: str) -> bool:

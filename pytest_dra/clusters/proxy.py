@@ -202,11 +202,11 @@ class RecordingProxy:
             # Behind the server's address it could name another one, which would get the token.
             raise bad_request("the request target is no path")
         user = self._tokens.user(request.headers.get("Authorization"), token)
-        await self._flow.take(user.name)
+        await self._flow.take(user.shown)
         what = asked(
             request.method,
             target,
-            identity=user.name,
+            identity=user.shown,
             body=await replies.read_body(request),
             headers=request.headers,
         )

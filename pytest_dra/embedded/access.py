@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import urllib.parse
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
+
+from multidict import MultiMapping
 
 from pytest_dra.embedded.errors import ApiError
 
 
 @dataclasses.dataclass(frozen=True)
 class User:
-    """An identity. ``extra`` may hold the node name of a pod-bound token, as on a real cluster."""
+    """An identity. ``extra`` may hold the node name of a pod-bound token, as on a real cluster.
+
+    ``label`` is what the timeline shows instead of the name: several processes may be one user.
+    """
 
     name: str
     groups: tuple[str, ...] = ()
@@ -22,7 +29,20 @@ class User:
         default_factory=lambda: MappingProxyType({})
     )
     uid: str = ""
+    label: str = ""
 
+    @property
+    def shown(self) -> str:
+        """What stands on the timeline."""
+        return self.label or self.name
+
+
+AUTHENTICATED: Final = "system:authenticated"
+"""The group of everybody who has a token."""
+
+ACCOUNT: Final = "system:serviceaccount:"
+ACCOUNTS: Final = "system:serviceaccounts"
+"""What names of ServiceAccounts begin with, and their group."""
 
 ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
 """Whoever sends no token."""
@@ -72,6 +92,16 @@ Authorizer = Callable[[Attempt], bool]
 """True if the attempt is allowed."""
 
 
+def named(verb: str, fields: str) -> str:
+    """The one object that a list, watch or deletecollection selects; "" where it may be several."""
+    if verb in ("list", "watch", "deletecollection"):
+        for each in fields.replace("==", "=").split(","):
+            label, _, value = each.partition("=")
+            if label == "metadata.name":
+                return value
+    return ""
+
+
 def everyone_known(attempt: Attempt) -> bool:
     """The default: whoever has a token may do everything."""
     return attempt.user is not ANONYMOUS
@@ -82,12 +112,17 @@ class Tokens:
 
     def __init__(self, tokens: Mapping[str, User]) -> None:
         self._lock = threading.Lock()
-        self._users = dict(tokens)
+        self._users = {token: _known(user) for token, user in tokens.items()}
 
     def add(self, token: str, user: User) -> None:
         """Accept one more token."""
         with self._lock:
-            self._users[token] = user
+            self._users[token] = _known(user)
+
+    def owner(self, token: str) -> User | None:
+        """The user of a token; None if it is not known."""
+        with self._lock:
+            return self._users.get(token)
 
     def user(self, header: str | None, token: str = "") -> User:
         """The user of an Authorization header, or else of the token of the path.
@@ -100,36 +135,94 @@ class Tokens:
         if header:
             scheme, _, sent = header.partition(" ")
             token = sent.strip() if scheme.lower() == "bearer" else ""
-        with self._lock:
-            user = self._users.get(token)
+        user = self.owner(token)
         if user is None:
             raise ApiError(401, "Unauthorized", "Unauthorized")
         return user
 
 
-def impersonated(user: User, headers: Mapping[str, str]) -> User:
-    """The user that an administrator acts as, if the request names one.
+def _known(user: User) -> User:
+    if AUTHENTICATED in user.groups or user.name == ANONYMOUS.name:
+        return user
+    return dataclasses.replace(user, groups=(*user.groups, AUTHENTICATED))
+
+
+def account_groups(name: str) -> tuple[str, ...]:
+    """The groups of a ServiceAccount by its user name; none for other users."""
+    if not name.startswith(ACCOUNT):
+        return ()
+    namespace = name[len(ACCOUNT) :].partition(":")[0]
+    return (ACCOUNTS, f"{ACCOUNTS}:{namespace}")
+
+
+def impersonated(user: User, headers: MultiMapping[str], allows: Authorizer) -> User:
+    """The user that another one acts as, if the request names one.
 
     Raises:
-        ApiError: 403, the user may not do so.
+        ApiError: 400, groups without a user; 403, the user may not do so.
     """
-    name = headers.get("Impersonate-User")
+    name = headers.get("Impersonate-User", "")
+    groups = tuple(headers.getall("Impersonate-Group", ()))
+    extra: dict[str, tuple[str, ...]] = {}
+    for header in headers:
+        if header.lower().startswith(_EXTRA):
+            key = urllib.parse.unquote(header[len(_EXTRA) :].lower())
+            extra[key] = tuple(headers.getall(header))
     if not name:
+        if groups or extra:
+            raise ApiError(400, "BadRequest", "impersonation without Impersonate-User")
         return user
-    if MASTERS not in user.groups:
-        raise refused(Attempt(user=user, verb="impersonate", resource="users", name=name))
-    return User(name, ("system:authenticated",))
+    for attempt in _impersonations(user, name, groups, extra):
+        if not (MASTERS in user.groups or allows(attempt)):
+            raise refused(attempt)
+    uid = headers.get("Impersonate-Uid", "")
+    return _known(User(name, groups or account_groups(name), MappingProxyType(extra), uid))
 
 
-def refused(attempt: Attempt) -> ApiError:
-    """403 in the words of the API server."""
+_EXTRA: Final = "impersonate-extra-"
+
+
+def _impersonations(
+    user: User, name: str, groups: tuple[str, ...], extra: Mapping[str, tuple[str, ...]]
+) -> Iterator[Attempt]:
+    if name.startswith(ACCOUNT) and name.count(":") == _ACCOUNT_COLONS:
+        namespace, _, account = name[len(ACCOUNT) :].partition(":")
+        place = {"resource": "serviceaccounts", "namespace": namespace, "name": account}
+    else:
+        place = {"resource": "users", "name": name}
+    yield Attempt(user=user, verb="impersonate", **place)
+    for group in groups:
+        yield Attempt(user=user, verb="impersonate", resource="groups", name=group)
+    for key, values in extra.items():
+        for value in values:
+            yield Attempt(
+                user=user,
+                verb="impersonate",
+                group="authentication.k8s.io",
+                resource="userextras",
+                subresource=key,
+                name=value,
+            )
+
+
+_ACCOUNT_COLONS: Final = 3
+
+
+def refused(attempt: Attempt, why: str = "") -> ApiError:
+    """403 in the words of the API server; ``why`` is what the authorizer adds."""
     details = {"name": attempt.name, "group": attempt.group, "kind": attempt.resource}
     shown = {key: value for key, value in details.items() if value}
     what = f'User "{attempt.user.name}" cannot {attempt.verb} '
-    if attempt.resource:
-        full = f"{attempt.resource}.{attempt.group}" if attempt.group else attempt.resource
-        what += f'resource "{attempt.resource}" in API group "{attempt.group}"'
-        where = f' in the namespace "{attempt.namespace}"' if attempt.namespace else ""
-        about = f'{full} "{attempt.name}"' if attempt.name else full
-        return ApiError(403, "Forbidden", f"{about} is forbidden: {what}{where}", details=shown)
-    return ApiError(403, "Forbidden", f'forbidden: {what}path "{attempt.path}"', details={})
+    reason = f": {why}" if why else ""
+    if not attempt.resource:
+        text = f'forbidden: {what}path "{attempt.path}"{reason}'
+        return ApiError(403, "Forbidden", text, details={})
+    full = f"{attempt.resource}.{attempt.group}" if attempt.group else attempt.resource
+    resource = attempt.resource
+    if attempt.subresource:
+        resource += f"/{attempt.subresource}"
+    what += f'resource "{resource}" in API group "{attempt.group}"'
+    place = f'in the namespace "{attempt.namespace}"' if attempt.namespace else ""
+    about = f'{full} "{attempt.name}"' if attempt.name else full
+    text = f"{about} is forbidden: {what} {place or 'at the cluster scope'}{reason}"
+    return ApiError(403, "Forbidden", text, details=shown)

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from pytest_dra.api.versions import KubernetesVersion
@@ -25,8 +26,24 @@ _SUBRESOURCE_VERBS: Final[Mapping[str, list[str]]] = {
 
 _SUBRESOURCE_KINDS: Final = {"binding": "Binding", "token": "TokenRequest"}
 
-REVIEWS: Final = ("authentication.k8s.io", "authorization.k8s.io")
-"""Groups of questions that are answered and not stored."""
+REVIEWS: Final[Mapping[str, Mapping[str, tuple[str, bool]]]] = MappingProxyType(
+    {
+        "authentication.k8s.io": {
+            "selfsubjectreviews": ("SelfSubjectReview", False),
+            "tokenreviews": ("TokenReview", False),
+        },
+        "authorization.k8s.io": {
+            "localsubjectaccessreviews": ("LocalSubjectAccessReview", True),
+            "selfsubjectaccessreviews": ("SelfSubjectAccessReview", False),
+            "selfsubjectrulesreviews": ("SelfSubjectRulesReview", False),
+            "subjectaccessreviews": ("SubjectAccessReview", False),
+        },
+    }
+)
+"""Questions that are answered and not stored.
+
+By group and plural: the kind, and whether it belongs to a namespace.
+"""
 
 _COMPATIBILITY: Final = 1
 """Minor versions that a server stays compatible with below its own, by default."""
@@ -120,6 +137,16 @@ class Discovery:
                         "verbs": _SUBRESOURCE_VERBS[name],
                     }
                 )
+        for plural, (name, placed) in REVIEWS.get(group, {}).items():
+            listed.append(
+                {
+                    "name": plural,
+                    "singularName": name.lower(),
+                    "namespaced": placed,
+                    "kind": name,
+                    "verbs": ["create"],
+                }
+            )
         out: Json = {"kind": "APIResourceList", "groupVersion": version, "resources": listed}
         if group:
             out["apiVersion"] = "v1"
@@ -136,7 +163,10 @@ class Discovery:
                 {
                     "version": version,
                     "freshness": "Current",
-                    "resources": [_aggregated_resource(kind) for kind in kinds],
+                    "resources": [
+                        *(_aggregated_resource(kind) for kind in kinds),
+                        *_aggregated_reviews(name, version),
+                    ],
                 }
                 for version, kinds in versions.items()
             ]
@@ -155,6 +185,19 @@ def _order(entry: tuple[tuple[str, str, str], Kind]) -> tuple[str, int, int, int
 
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _STAGES: Final = ("", "beta", "alpha")
+
+
+def _aggregated_reviews(group: str, version: str) -> list[Json]:
+    return [
+        {
+            "resource": plural,
+            "responseKind": {"group": group, "version": version, "kind": kind},
+            "scope": "Namespaced" if placed else "Cluster",
+            "singularResource": kind.lower(),
+            "verbs": ["create"],
+        }
+        for plural, (kind, placed) in REVIEWS.get(group, {}).items()
+    ]
 
 
 def _aggregated_resource(kind: Kind) -> Json:

@@ -20,25 +20,26 @@ from pytest_dra.embedded.access import Attempt
 from pytest_dra.embedded.access import Authorizer
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
-from pytest_dra.embedded.discovery import AGGREGATED_TYPE
 from pytest_dra.embedded.discovery import REVIEWS
 from pytest_dra.embedded.discovery import Discovery
+from pytest_dra.embedded.documents import Documents
+from pytest_dra.embedded.documents import unserved
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
 from pytest_dra.embedded.flow import Flow
-from pytest_dra.embedded.identities import self_review
 from pytest_dra.embedded.negotiation import JSON
 from pytest_dra.embedded.negotiation import YAML
-from pytest_dra.embedded.openapi import OpenApi
 from pytest_dra.embedded.operations import WARNINGS_MAX
 from pytest_dra.embedded.operations import Call
 from pytest_dra.embedded.operations import Kinds
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.operations import Reply
 from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.rbac import Rbac
 from pytest_dra.embedded.recorded import Lazy
 from pytest_dra.embedded.recorded import RecordedRequest
-from pytest_dra.embedded.reviews import review
+from pytest_dra.embedded.reviews import Question
+from pytest_dra.embedded.reviews import Reviews
 from pytest_dra.embedded.routing import Route
 from pytest_dra.embedded.trouble import EXPIRED
 from pytest_dra.embedded.trouble import Effect
@@ -53,7 +54,8 @@ from pytest_dra.timeline import Timeline
 
 _LOG: Final = logging.getLogger(__name__)
 
-_HEALTH: Final = ("/healthz", "/livez", "/readyz")
+NAMED_SINCE: Final = 37
+"""From 1.37 on a refusal names the authorizer that had something to say."""
 
 _AGENT_MAX: Final = 512
 """Characters of a User-Agent that are recorded."""
@@ -93,15 +95,18 @@ class Handler:
         discovery: Discovery,
         tokens: Tokens,
         authorize: Authorizer,
+        rules: Rbac | None,
         timeline: Timeline,
         flow: Flow,
     ) -> None:
         self._operations = operations
         self._flow = flow
         self._discovery = discovery
-        self._openapi = OpenApi(operations.kinds)
+        self._documents = Documents(discovery, operations.kinds)
+        self._reviews = Reviews(authorize, tokens, rules)
         self._tokens = tokens
         self._authorize = authorize
+        self._rules = rules
         self._timeline = timeline
         self._watches: set[_Open] = set()
         self.rules = Rules()
@@ -142,38 +147,38 @@ class Handler:
         record.route = Route(name=path)
         record.verb = request.method.lower()
         user = self._tokens.user(request.headers.get("Authorization"), token)
-        user = access.impersonated(user, request.headers)
-        record.identity = user.name
-        await self._flow.take(user.name)
+        user = access.impersonated(user, request.headers, self._authorize)
+        record.identity = user.shown
+        await self._flow.take(user.shown)
         parts = routing.split(path)
         route = routing.resource_path(parts)
         if route is None:
             await self._trouble(request, record)
             return self._other(request, path, parts, user)
         record.route = route
-        if not self._discovery.has_group(route.group):
-            self._allow(Attempt(user=user, verb=record.verb, path=path))
-            raise PlainNotFound
         watching = request.method == "GET" and _wants_watch(request, route)
         record.verb = _verb(route, request.method, watching=watching)
         await self._trouble(request, record)
-        if not route.plural.startswith("selfsubject") or user is access.ANONYMOUS:
-            self._authorize_route(record, user, request.query.get("fieldSelector", ""))
+        self._authorize_route(record, user, request.query.get("fieldSelector", ""))
+        if not self._discovery.has_group(route.group):
+            raise PlainNotFound
         if not self._discovery.has_version(route.group, route.version):
-            return self._unserved()
+            raise unserved()
         if route.group in REVIEWS:
             return await self._review(request, route, user)
         return await self._perform(request, record, user, watching=watching)
 
     async def _review(self, request: web.BaseRequest, route: Route, user: User) -> Reply:
         """Questions about identity and access, which are not stored."""
-        if route.group == "authentication.k8s.io":
-            if route.plural != "selfsubjectreviews" or request.method != "POST":
-                return self._unserved()
-            return replies.as_json(self_review(user), code=201)
-        body = await replies.read_body(request)
-        minor = self._operations.version.minor
-        return review(self._authorize, user, route, body, request, minor=minor)
+        question = Question(
+            user=user,
+            route=route,
+            method=request.method,
+            body=await replies.read_body(request) if request.body_exists else b"",
+            media=request.headers.get("Content-Type", ""),
+            minor=self._operations.version.minor,
+        )
+        return self._reviews.answer(question)
 
     async def _perform(
         self, request: web.BaseRequest, record: _Record, user: User, *, watching: bool
@@ -203,12 +208,6 @@ class Handler:
         if route.kind is not None and route.kind.deprecated:
             reply = dataclasses.replace(reply, warnings=(route.kind.deprecated, *reply.warnings))
         return replies.in_yaml(reply) if media.type == YAML and reply.watch is None else reply
-
-    @staticmethod
-    def _unserved() -> Reply:
-        raise ApiError(
-            404, "NotFound", "the server could not find the requested resource", details={}
-        )
 
     async def _trouble(self, request: web.BaseRequest, record: _Record) -> None:
         """What a test wants to happen to the request, as far as it comes before the request.
@@ -243,58 +242,28 @@ class Handler:
                 resource=route.plural,
                 subresource=route.subresource,
                 namespace=route.namespace or "",
-                name=route.name,
+                name=route.name or access.named(record.verb, fields),
                 fields=fields,
             )
         )
 
     def _allow(self, attempt: Attempt) -> None:
         if not self._authorize(attempt):
-            raise access.refused(attempt)
+            raise access.refused(attempt, self._why_not(attempt))
+
+    def _why_not(self, attempt: Attempt) -> str:
+        """What the authorizers add to a refusal, each behind its name in newer releases."""
+        if self._rules is None:
+            return ""
+        named = self._operations.version.minor >= NAMED_SINCE
+        said = (("node", self._rules.node_why_not(attempt)), ("rbac", self._rules.why_not(attempt)))
+        return "\n".join(f"{name}: {text}" if named else text for name, text in said if text)
 
     def _other(self, request: web.BaseRequest, path: str, parts: list[str], user: User) -> Reply:
-        if path.startswith(access.OPEN_PATHS):
-            if path.split("/")[1] == "version":
-                return replies.as_json(self._discovery.version())
-            if path.startswith(_HEALTH):
-                return Reply(200, None, b"ok", media=replies.TEXT)
         discovery = parts[0] in ("api", "apis") and user is not access.ANONYMOUS
-        if not discovery:
+        if not path.startswith(access.OPEN_PATHS) and (self._rules or not discovery):
             self._allow(Attempt(user=user, verb=request.method.lower(), path=path))
-        if request.method != "GET":
-            raise PlainNotFound
-        if parts[:2] == ["openapi", "v3"]:
-            return self._describe("/".join(parts[2:]))
-        if parts[0] not in ("api", "apis"):
-            raise PlainNotFound
-        return self._discover(request, parts)
-
-    def _describe(self, place: str) -> Reply:
-        """OpenAPI documents; the index is labelled as text, as on the real server."""
-        if not place:
-            return replies.as_json(self._openapi.index(), media=replies.TEXT)
-        document = self._openapi.document(place)
-        if document is None:
-            return Reply(404, None, b"", media="")
-        return replies.as_json(document)
-
-    def _discover(self, request: web.BaseRequest, parts: list[str]) -> Reply:
-        media = negotiation.accept(request.headers.get("Accept", ""))
-        found = self._discovery
-        core = parts[0] == "api"
-        if len(parts) == 1:
-            if media.discovery:
-                return replies.as_json(found.aggregated(core=core), media=AGGREGATED_TYPE)
-            return replies.as_json(found.api_versions() if core else found.groups())
-        group = "" if core else parts[1]
-        if not found.has_group(group):
-            raise PlainNotFound
-        if not core and len(parts) == 2:
-            return replies.as_json(found.group(group))
-        version = parts[1] if core else parts[2]
-        if not found.has_version(group, version):
-            return self._unserved()
-        return replies.as_json(found.resources(group, version))
+        return self._documents.reply(request, parts)
 
     def _record(
         self, request: web.BaseRequest, record: _Record, code: int, duration_s: float
@@ -371,7 +340,7 @@ class Handler:
         """Answer from now on as this version with these kinds; objects and watches stay."""
         self._operations.become(version, kinds)
         self._discovery = Discovery(version, kinds)
-        self._openapi = OpenApi(kinds)
+        self._documents = Documents(self._discovery, kinds)
 
 
 def _verb(route: Route, method: str, *, watching: bool) -> str:

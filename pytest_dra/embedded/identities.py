@@ -63,7 +63,7 @@ def request_token(store: Store, tokens: Tokens, namespace: str, name: str, sent:
     }
     bound = spec.get("boundObjectRef")
     if bound and bound.get("kind") == "Pod":
-        extra |= _of_pod(store, namespace, bound)
+        extra |= _of_pod(store, namespace, bound, name)
     text = secrets.token_urlsafe(_TOKEN_BYTES)
     tokens.add(text, account_user(account, extra))
     ends = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=life_s)
@@ -94,12 +94,17 @@ def account_user(account: Snapshot, extra: dict[str, tuple[str, ...]]) -> User:
     )
 
 
-def _of_pod(store: Store, namespace: str, bound: Json) -> dict[str, tuple[str, ...]]:
+def _of_pod(store: Store, namespace: str, bound: Json, account: str) -> dict[str, tuple[str, ...]]:
     name = str(bound.get("name", ""))
     pod = store.get("core.Pod", namespace, name)
     if pod is None:
         found = {"name": name, "kind": "pods"}
         raise errors.ApiError(404, "NotFound", f'pods "{name}" not found', details=found)
+    if pod.object["spec"].get("serviceAccountName", "") != account:
+        raise errors.bad_request(
+            f'cannot bind token for serviceaccount "{account}" to pod running with different '
+            "serviceaccount name."
+        )
     uid = pod.object["metadata"]["uid"]
     if bound.get("uid") not in (None, "", uid):
         raise errors.ApiError(

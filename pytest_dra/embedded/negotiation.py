@@ -22,6 +22,8 @@ from pytest_dra.spec import Json
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+BODIES: Final = (JSON, YAML, PROTOBUF)
+"""What an object may be sent as."""
 
 BODY_MAX: Final = 3 * 1024 * 1024
 """Most bytes of a request body; above it 413."""
@@ -116,14 +118,13 @@ def content_type(header: str) -> str:
     return header.split(";", 1)[0].strip().lower() or (JSON if not header.strip() else ";")
 
 
-def unsupported(header: str, *, patch: bool = False) -> ApiError:
-    """415."""
-    return ApiError(
-        415,
-        "UnsupportedMediaType",
-        f"the body of the request was in an unknown format: {header[:80]}",
-        details={} if patch else None,
-    )
+def unsupported(*known: str, patch: bool = False) -> ApiError:
+    """415; ``known`` are the media types that are taken."""
+    text = "415: Unsupported Media Type"
+    if not patch:
+        listed = f"accepted media types include: {', '.join(known or BODIES)}"
+        text = f"the body of the request was in an unknown format - {listed}"
+    return ApiError(415, "UnsupportedMediaType", text, details={} if patch else None)
 
 
 def read_object(body: bytes, header: str, type_name: str, kinds: tuple[str, ...]) -> Received:
@@ -147,7 +148,7 @@ def read_object(body: bytes, header: str, type_name: str, kinds: tuple[str, ...]
     if media == YAML:
         return Received(_need_object(read_yaml(body)))
     if media != PROTOBUF:
-        raise unsupported(header)
+        raise unsupported()
     try:
         api_version, kind, data = protobuf.envelope(body)
         if kinds and api_version and api_version not in kinds:

@@ -67,6 +67,18 @@ class NodeAccess:
             return self._nodes(attempt, node)
         return attempt.verb in _ALWAYS.get(attempt.resource, ())
 
+    def why_not(self, attempt: Attempt) -> str:
+        """What is said of a refusal about slices and claims; nothing of other users."""
+        node = node_of(attempt.user)
+        if not node or attempt.resource not in ("resourceslices", "resourceclaims"):
+            return ""
+        if attempt.resource == "resourceslices" and attempt.verb in _MANY:
+            verbs = "list/watch/deletecollection"
+            return f"can only {verbs} resourceslices with nodeName field selector"
+        if attempt.verb in _ONE and attempt.name:
+            return f"no relationship found between node '{node}' and this object"
+        return ""
+
     def _slices(self, attempt: Attempt, node: str) -> bool:
         if attempt.verb == "create":
             return True
@@ -121,7 +133,7 @@ def restrict(user: User, kind: Kind, obj: Json, old: Json | None) -> None:
     name = obj["metadata"].get("name", "")
     if kind.resource.plural == resources.RESOURCE_SLICES.plural:
         if obj["spec"].get("nodeName") != node:
-            why = f"spec.nodeName must be that of the node itself, {node!r}"
+            why = "can only create ResourceSlice with the same NodeName as the requesting node"
             raise errors.forbidden(kind.resource, name, why)
     elif kind.resource == resources.NODES:
         labels = obj["metadata"].get("labels") or {}

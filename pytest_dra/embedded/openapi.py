@@ -1,12 +1,18 @@
 """``/openapi/v3``: enough of the documents for kubectl to explain, create, apply and diff.
 
 Made from the table of types. Descriptions are empty, and paths carry only what clients look for:
-which operations there are, on which kind, and that PATCH takes ``fieldValidation``.
+which operations there are, on which kind, and that PATCH takes ``fieldValidation``. What is
+required although it is not always shown, or the other way round, and which words a field knows,
+stands in ``openapi.json``. ``/openapi/v2`` is a document without types: kubectl leaves the checks
+of what it has not found elsewhere to the server.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib.resources
+import json
 from collections.abc import Mapping
 from typing import Any
 from typing import Final
@@ -33,14 +39,34 @@ _SCALARS: Final[Mapping[str, Json]] = {
     "int32": {"type": "integer", "format": "int32"},
     "float64": {"type": "number", "format": "double"},
     "bytes": {"type": "string", "format": "byte"},
-    "quantity": {"type": "string"},
-    "time": {"type": "string", "format": "date-time"},
-    "microtime": {"type": "string", "format": "date-time"},
-    "intorstr": {"type": "string", "format": "int-or-string"},
-    "raw": {"type": "object"},
-    "fields": {"type": "object"},
     "free": {"x-kubernetes-preserve-unknown-fields": True},
 }
+
+_NAMED: Final[Mapping[str, tuple[str, Json]]] = {
+    "quantity": (
+        "io.k8s.apimachinery.pkg.api.resource.Quantity",
+        {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    ),
+    "time": (f"{_PREFIXES['meta']}.Time", {"type": "string", "format": "date-time"}),
+    "microtime": (f"{_PREFIXES['meta']}.MicroTime", {"type": "string", "format": "date-time"}),
+    "intorstr": (
+        "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+        {"oneOf": [{"type": "integer"}, {"type": "string"}], "format": "int-or-string"},
+    ),
+    "raw": ("io.k8s.apimachinery.pkg.runtime.RawExtension", {"type": "object"}),
+    "fields": (f"{_PREFIXES['meta']}.FieldsV1", {"type": "object"}),
+}
+"""Scalars that have a name among the schemas: kubectl explain shows it."""
+
+_FACTS: Final = "openapi.json"
+
+V2: Final[Json] = {
+    "swagger": "2.0",
+    "info": {"title": "Kubernetes", "version": "unversioned"},
+    "paths": {},
+}
+V2_PROTOBUF: Final = b"\n\x032.0\x12\x19\n\x0aKubernetes\x12\x0bunversioned"
+"""``/openapi/v2`` in both forms."""
 
 _ACTIONS: Final = {
     "get": ("get", "list"),
@@ -160,15 +186,25 @@ def _add_schema(kind: str, schemas: Json) -> None:
         return
     schema: Json = {"type": "object", "description": "", "properties": {}}
     schemas[name] = schema
-    required = []
+    shown = []
     for field in typetable.message(kind).by_name.values():
-        schema["properties"][field.name] = {"description": "", **_property(field, schemas)}
+        about = schema["properties"][field.name] = {"description": "", **_property(field, schemas)}
+        if words := _facts()["enums"].get(f"{kind}.{field.name}"):
+            about["enum"] = words
         if field.always:
-            required.append(field.name)
-    if required:
+            shown.append(field.name)
+    if required := _facts()["required"].get(kind, shown):
         schema["required"] = required
     if kind in fieldsets.ATOMIC_TYPES:
         schema["x-kubernetes-map-type"] = "atomic"
+
+
+@functools.lru_cache(maxsize=1)
+def _facts() -> dict[str, dict[str, list[str]]]:
+    """Required fields by type, and words by type and field, where the table does not tell."""
+    text = importlib.resources.files(__package__).joinpath(_FACTS).read_text("utf-8")
+    found: dict[str, dict[str, list[str]]] = json.loads(text)
+    return found
 
 
 def _property(field: Field, schemas: Json) -> Json:
@@ -178,6 +214,11 @@ def _property(field: Field, schemas: Json) -> Json:
         item: Json = {"allOf": [reference], "default": {}} if not field.pointer else reference
         if not field.container and field.pointer:
             item = {"allOf": [reference]}
+    elif field.base in _NAMED:
+        name, schema = _NAMED[field.base]
+        schemas[name] = schema
+        reference = {"$ref": f"#/components/schemas/{name}"}
+        item = reference if field.container else {"allOf": [reference]}
     else:
         item = dict(_SCALARS[field.base])
     if field.container == "map":

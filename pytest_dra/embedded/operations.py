@@ -215,7 +215,7 @@ class Operations:
         if kind.custom is not None and (
             negotiation.content_type(call.content_type) == negotiation.PROTOBUF
         ):
-            raise negotiation.unsupported(call.content_type)
+            raise negotiation.unsupported(negotiation.JSON, negotiation.YAML)
         received = negotiation.read_object(
             call.body, call.content_type, kind.type, (kind.resource.api_version,)
         )
@@ -260,7 +260,7 @@ class Operations:
             known = patching.CUSTOM_PATCH_TYPES
         if media not in known:
             patches = known is patching.PATCH_TYPES
-            raise negotiation.unsupported(call.content_type, patch=patches)
+            raise negotiation.unsupported(*known, patch=patches)
         chosen = options.write_options(call.query, "PatchOptions")
         decoded = (
             negotiation.read_yaml(call.body)

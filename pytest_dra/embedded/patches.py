@@ -44,7 +44,9 @@ def json_patch(target: Json, operations: Any) -> Json:
         try:
             _apply_operation(root, operation)
         except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise _failed(f"the server rejected our request: {error}") from error
+            raise _failed(
+                "the server rejected our request due to an error in our request"
+            ) from error
     result = root.get("")
     if not isinstance(result, dict):
         raise _failed("the patch does not leave an object")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 from typing import Final
 
@@ -155,7 +156,35 @@ def _apply(
     merged = patches.apply(kind.type, live, configuration)
     result = managers.apply(owner, scope, configuration, live, merged, force=options.force)
     patched = {**result, "kind": kind.resource.kind, "apiVersion": kind.resource.api_version}
+    if options.manager == KUBECTL:
+        _remember(patched, configuration)
     return _patched(store, target, patched, old, options, warnings, managers)
+
+
+KUBECTL: Final = "kubectl"
+"""The manager of ``kubectl apply --server-side``, for which the server does what follows."""
+
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def _remember(patched: Json, configuration: Json) -> None:
+    """Keep the annotation of ``kubectl apply`` up to date, where there is one."""
+    meta = patched["metadata"]
+    annotations = meta.get("annotations") or {}
+    if _LAST_APPLIED not in annotations:
+        return
+    applied = dict(configuration.get("metadata") or {})
+    others = {
+        name: value
+        for name, value in (applied.pop("annotations", None) or {}).items()
+        if name != _LAST_APPLIED
+    }
+    if others:
+        applied["annotations"] = others
+    names = {"apiVersion": patched["apiVersion"], "kind": patched["kind"]}
+    whole = {**configuration, **names, "metadata": applied}
+    text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+    patched["metadata"] = {**meta, "annotations": {**annotations, _LAST_APPLIED: text}}
 
 
 def _apply_new(

@@ -133,6 +133,13 @@ def read_int_or_string(value: Any) -> int | str:
     return value if type(value) is str else read_int32(value)
 
 
+def read_strings(value: Any) -> list[str]:
+    """A list of strings in a map, which protobuf keeps in a message of its own."""
+    if type(value) is not list:
+        raise ScalarError(f"cannot read {_name(value)} as array")
+    return [read_string(each) for each in value]
+
+
 def read_any(value: Any) -> Any:
     """Free JSON (opaque parameters, status data)."""
     return value
@@ -150,6 +157,7 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "time": read_time,
         "microtime": read_microtime,
         "intorstr": read_int_or_string,
+        "strings": read_strings,
         "raw": read_any,
         "fields": read_any,
     }
@@ -168,6 +176,7 @@ ZEROS: Final[Mapping[str, Any]] = MappingProxyType(
         "time": None,
         "microtime": None,
         "intorstr": 0,
+        "strings": (),
         "raw": None,
         "fields": None,
     }

@@ -7,6 +7,7 @@ import logging
 import ssl
 import threading
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Coroutine
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -72,6 +73,7 @@ class ApiServer:
         limited: true for identities whose requests are held up where they are too many.
         rbac: decide by the stored RBAC objects and by node instead, as clusters do; only then
             the rules for kubelets and for parts of a claim's status count.
+        trusted: with ``rbac``, groups that may do everything.
 
     Raises:
         ValueError: the version or a gate is unknown.
@@ -87,6 +89,7 @@ class ApiServer:
         authorize: Authorizer = everyone_known,
         limited: Callable[[str], bool] = nobody,
         rbac: bool = False,
+        trusted: Collection[str] = (),
     ) -> None:
         self.url = ""
         self.secure_url = ""
@@ -95,7 +98,7 @@ class ApiServer:
         self._store = Store()
         kinds = custom.served_kinds(self._version, self._store)
         self._store.bucket(definitions.TYPE).listeners.append(self._redefined)
-        rules = Rbac(self._store) if rbac else None
+        rules = Rbac(self._store, trusted) if rbac else None
         self._handler = Handler(
             operations=Operations(
                 store=self._store,
@@ -107,6 +110,7 @@ class ApiServer:
             discovery=Discovery(self._version, kinds),
             tokens=self._tokens,
             authorize=rules or authorize,
+            rules=rules,
             timeline=timeline,
             flow=Flow(limited),
         )

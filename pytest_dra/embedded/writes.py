@@ -100,7 +100,11 @@ def incoming(
     complaints = [f'unknown field "{name}"' for name in notes.unknown]
     complaints += [f'duplicate field "{name}"' for name in received.repeated(notes.names)]
     if complaints and options.validation == "Strict":
-        raise bad_request("strict decoding error: " + ", ".join(complaints[:20]))
+        about = kind.resource
+        raise bad_request(
+            f'{about.kind} in version "{about.version}" cannot be handled as a {about.kind}: '
+            f"strict decoding error: {', '.join(complaints[:20])}"
+        )
     if options.validation == "Warn":
         warnings.extend(complaints)
     if kind.unview:

@@ -133,6 +133,11 @@ FIELDS: Final = (
         "True if it finds the API server only as from within a pod: HTTPS; needs --dra-jail.",
         "false",
     ),
+    Field(
+        "launch.service_account",
+        "NAMESPACE/NAME of its account: it may do what the manifests grant, and nothing else.",
+        "gpu-system/gpu-plugin",
+    ),
     Field("launch.hardware", "real, fake or none: what it runs on here.", "real"),
     Field(
         "launch.inventory",

@@ -144,12 +144,17 @@ class Previous:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchBlock:
-    """How the driver is started at wire depth."""
+    """How the driver is started at wire depth.
+
+    ``service_account``: NAMESPACE/NAME of its pods' account, which then has the rights that the
+    manifests grant it and no others.
+    """
 
     components: tuple[Component, ...] = ()
     writable: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
     in_cluster: bool = False
+    service_account: str = ""
     hardware: Hardware = Hardware.REAL
     inventory: Inventory | None = None
     probe: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ import pytest
 from kubernetes import client as kube
 from kubernetes.config.incluster_config import InClusterConfigLoader
 
-from pytest_dra.clusters.embedded import DRIVERS
+from pytest_dra.clusters.accounts import DRIVERS
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import Accounts
 from pytest_dra.clusters.protocol import ClusterError

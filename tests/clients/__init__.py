@@ -1,0 +1,1 @@
+"""Real clients against the embedded API server: kubectl, the Python client, client-go."""
