@@ -306,15 +306,10 @@ class Sequencer:
         if self._dice.chance(20):
             options["gracePeriodSeconds"] = self._dice.pick((0, 1, 30, -1))
         if self._dice.chance(8):
-            options["orphanDependents"] = self._dice.pick((True, False))
+            options["orphanDependents"] = self._dice.pick(("true", "false"))
         if self._dice.chance(60):
             if options:
-                step["query"] = {
-                    key: str(value).lower()
-                    if value in (True, False) and not isinstance(value, (int, str))
-                    else str(value)
-                    for key, value in options.items()
-                }
+                step["query"] = {key: str(value) for key, value in options.items()}
             if self._dice.chance(8):
                 step["query"] = {**step.get("query", {}), "dryRun": "All"}
             return step
