@@ -64,6 +64,7 @@ class DeviceTaintRules(Strategy):
 
     generation: ClassVar[bool] = True
     status: ClassVar[bool] = True
+    unconditional_status: ClassVar[bool] = False
 
     def default(self, obj: Json) -> None:
         """A taint without a time gets the present."""

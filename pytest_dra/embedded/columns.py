@@ -48,11 +48,11 @@ def definitions(kind: str) -> tuple[list[Json], Cells]:
 
 
 def _name(obj: Json) -> str:
-    return str(obj["metadata"]["name"])
+    return str(obj["metadata"].get("name", ""))
 
 
 def _age(obj: Json) -> str:
-    return since(obj["metadata"]["creationTimestamp"])
+    return since(obj["metadata"].get("creationTimestamp"))
 
 
 def _slice(obj: Json) -> list[Any]:
@@ -140,7 +140,7 @@ def _lease(obj: Json) -> list[Any]:
 
 
 def _definition(obj: Json) -> list[Any]:
-    return [_name(obj), obj["metadata"]["creationTimestamp"]]
+    return [_name(obj), obj["metadata"].get("creationTimestamp", "")]
 
 
 def _namespace(obj: Json) -> list[Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import re
 from typing import Any
 from typing import ClassVar
 from typing import Final
@@ -11,22 +9,18 @@ from typing import Final
 from pytest_dra.api import names
 from pytest_dra.api.resources import PODS
 from pytest_dra.embedded import errors
+from pytest_dra.embedded import podadmission
 from pytest_dra.embedded import raw
 from pytest_dra.embedded.report import Report
 from pytest_dra.embedded.strategy import Context
 from pytest_dra.embedded.strategy import Strategy
 from pytest_dra.spec import Json
 
-_CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
-
 NOT_READY: Final = {"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"}
 """The taint that admission puts on a new node."""
 
 GRACE_S: Final = 30
 """Termination grace of a pod that asks for none."""
-
-OBJECT_MAX: Final = 1024 * 1024
-"""Most bytes of data in a ConfigMap or Secret."""
 
 
 class Workloads(Strategy):
@@ -38,29 +32,6 @@ class Workloads(Strategy):
         """One replica, where there are replicas."""
         if self.kind == "apps.Deployment" and isinstance(obj["spec"], dict):
             obj["spec"] = raw.spelled({"replicas": 1, **obj["spec"]})
-
-
-class Rbac(Strategy):
-    """Roles and bindings, whose names may be anything that fits into a path."""
-
-    create_on_update: ClassVar[bool] = True
-
-    def name_error(self, name: str) -> str:
-        """No slash and no percent sign."""
-        if name in (".", "..") or "/" in name or "%" in name:
-            return "may not be '.' or '..', nor contain '/' or '%'"
-        return ""
-
-    def default(self, obj: Json) -> None:
-        """Bindings refer to RBAC, and their users and groups live there."""
-        if "roleRef" in obj and not obj["roleRef"].get("apiGroup"):
-            obj["roleRef"]["apiGroup"] = _RBAC
-        for subject in obj.get("subjects") or []:
-            if subject.get("kind") in ("User", "Group"):
-                subject.setdefault("apiGroup", _RBAC)
-
-
-_RBAC: Final = "rbac.authorization.k8s.io"
 
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -134,6 +105,12 @@ class Leases(Strategy):
     create_on_update: ClassVar[bool] = True
     unconditional_update: ClassVar[bool] = False
 
+    def drop_gated(self, new: Json, old: Json | None, ctx: Context) -> None:
+        """Coordinated leader election is off unless somebody turns its gate."""
+        for name in ("strategy", "preferredHolder"):
+            if name not in ((old or {}).get("spec") or {}):
+                new["spec"].pop(name, None)
+
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """Durations and counts are positive, a holder is not empty."""
         spec = obj["spec"]
@@ -147,45 +124,6 @@ class Leases(Strategy):
                 spec["leaseTransitions"],
                 "must be greater than or equal to 0",
             )
-        if spec.get("strategy") and "preferredHolder" not in spec:
-            return
-
-
-class ConfigMaps(Strategy):
-    """ConfigMaps and their keys."""
-
-    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
-        """Keys are file names, the whole is at most 1 MiB."""
-        size = 0
-        for part in ("data", "binaryData"):
-            for key, value in (obj.get(part) or {}).items():
-                _validate_key(f"{part}[{key}]", key, report)
-                size += len(value.encode()) if part == "data" else len(base64.b64decode(value))
-        if size > OBJECT_MAX:
-            report.too_long("[]", OBJECT_MAX)
-
-
-class Secrets(Strategy):
-    """Secrets: ``stringData`` goes into ``data``."""
-
-    def default(self, obj: Json) -> None:
-        """Type and plain text."""
-        obj.setdefault("type", "Opaque")
-
-    def prepare_create(self, obj: Json, ctx: Context) -> None:
-        """Write-only text is stored encoded."""
-        plain = obj.pop("stringData", None) or {}
-        for key, text in plain.items():
-            obj.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
-
-    def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
-        """The same for updates."""
-        self.prepare_create(new, ctx)
-
-    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
-        """Keys are file names."""
-        for key in obj.get("data") or {}:
-            _validate_key(f"data[{key}]", key, report)
 
 
 class Pods(Strategy):
@@ -214,8 +152,7 @@ class Pods(Strategy):
             if resources.get("limits") or resources.get("requests"):
                 quality = "Burstable"
         obj["status"] = {"phase": "Pending", "qosClass": quality}
-        obj["spec"].setdefault("serviceAccountName", "default")
-        obj["spec"].setdefault("serviceAccount", obj["spec"]["serviceAccountName"])
+        podadmission.complete(obj["spec"])
 
     def admit(self, obj: Json, old: Json | None, ctx: Context) -> None:
         """The ServiceAccount has to exist."""
@@ -374,8 +311,3 @@ def _fixed_spec(pod: Json) -> Json:
             for container in spec.get(kind) or []
         ]
     return spec
-
-
-def _validate_key(path: str, key: str, report: Report) -> None:
-    if _CONFIG_KEY.fullmatch(key) is None or len(key) > names.SUBDOMAIN_MAX:
-        report.invalid(path, key, "a valid config key must consist of alphanumerics, '-', '_', '.'")

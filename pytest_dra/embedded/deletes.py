@@ -43,7 +43,7 @@ def delete(
     old = store.get(kind.storage, namespace, name)
     if old is None:
         raise errors.not_found(kind.resource, name)
-    _check_preconditions(kind, old, options)
+    check_preconditions(kind, old, options)
     if kind.type == "core.Namespace" and name in PROTECTED:
         raise errors.forbidden(kind.resource, name, "this namespace may not be deleted")
     admit(old)
@@ -114,7 +114,12 @@ def _pod_gone(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions) -
     return Snapshot({**old.object, "metadata": meta}, rv)
 
 
-def _check_preconditions(kind: Kind, old: Snapshot, options: DeleteOptions) -> None:
+def check_preconditions(kind: Kind, old: Snapshot, options: DeleteOptions) -> None:
+    """Uid and version of a deletion are those of the object.
+
+    Raises:
+        ApiError: 409.
+    """
     uid = old.lean["metadata"]["uid"]
     if options.uid is not None and options.uid != uid:
         raise errors.precondition_failed(

@@ -69,7 +69,7 @@ def accept(header: str) -> Media:
             return Media(chosen)
         if shape in _SHAPES and parameters.get("g") == "meta.k8s.io":
             if parameters.get("v") == "v1":
-                return Media(chosen, shape.removesuffix("List"))
+                return Media(chosen, shape)
         elif shape == "APIGroupDiscoveryList" and parameters.get("v") == "v2":
             return Media(chosen, "", discovery=True)
     raise ApiError(

@@ -184,8 +184,9 @@ class Operations:
         return self._shown(call, found)
 
     def _shown(self, call: Call, found: Snapshot, code: int = 200) -> Reply:
-        shape = shapes.shape(call.kind, call.media.shape, call.query.get("includeObject", ""))
         if call.media.shape:
+            include = call.query.get("includeObject", "")
+            shape = shapes.shape(call.kind, call.media.shape, include, listed=False)
             answer = shape.one(found)
             return Reply(code, answer, encode(answer))
         return Reply(code, Shown(call.kind, found), call.kind.encoded(found))
@@ -195,8 +196,9 @@ class Operations:
         wanted = options.list_options(call.query, watch=False)
         if call.stale is not None and wanted.version == "0" and not wanted.match:
             wanted = dataclasses.replace(wanted, rv=call.stale, match="Exact")
-        shape = shapes.shape(kind, call.media.shape, call.query.get("includeObject", ""))
         found, meta = await reads.find(self._store, kind, call.route.namespace, wanted)
+        include = call.query.get("includeObject", "")
+        shape = shapes.shape(kind, call.media.shape, include, listed=True)
         answer, body = shape.many(found, meta)
         return Reply(200, answer, body)
 
@@ -282,6 +284,11 @@ class Operations:
                 kind.encoded(written.snapshot),
                 warnings=texts,
             )
+        if call.media.shape:
+            version = written.obj["metadata"].get("resourceVersion", "")
+            state = Snapshot(written.obj, int(version) if version.isdigit() else 0)
+            shown = self._shown(call, written.snapshot or state, written.code)
+            return dataclasses.replace(shown, warnings=texts)
         answer = call.kind.wrap(written.obj)
         return Reply(written.code, answer, encode(answer), warnings=texts)
 
@@ -334,12 +341,13 @@ class Operations:
         wanted = self._delete_options(call)
         admit = self._deletion(call, wanted)
         found, meta = await reads.find(self._store, kind, call.route.namespace, listed)
-        meta.pop("continue", None)
-        meta.pop("remainingItemCount", None)
         for item in found:
             present = self._store.get(kind.storage, item.namespace, item.name)
             if present is not None:
+                deletes.check_preconditions(kind, present, wanted)
                 admit(present)
                 deletes.delete_state(self._store, kind, present, wanted)
-        answer, body = shapes.Plain(kind).many(found, meta)
+        include = call.query.get("includeObject", "")
+        shape = shapes.shape(kind, call.media.shape, include, listed=True)
+        answer, body = shape.many(found, meta)
         return Reply(200, answer, body)

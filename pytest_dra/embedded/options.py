@@ -9,6 +9,7 @@ from typing import Final
 
 from multidict import MultiMapping
 
+from pytest_dra.embedded import selectors
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.errors import internal
 from pytest_dra.embedded.errors import invalid_options
@@ -158,6 +159,7 @@ def list_options(query: Query, *, watch: bool) -> ListOptions:
         initial_events=initial,
         bookmarks=_boolean(query, "allowWatchBookmarks") is True,
     )
+    selectors.check_syntax(options.field_selector, options.label_selector)
     report = Report()
     (_check_watch if watch else _check_list)(options, report)
     if report.causes:

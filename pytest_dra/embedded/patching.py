@@ -226,7 +226,10 @@ def _configuration(target: writes.Target, body: bytes, options: WriteOptions) ->
     if not isinstance(meta, dict) or meta.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
     notes = typed.Notes()
-    negotiation.to_typed(applied, target.kind.type, notes)
+    try:
+        typed.read(target.kind.type, _bare(applied), notes)
+    except typed.DecodeError as error:
+        raise errors.internal(f"failed to create typed patch object: {error}") from error
     if notes.unknown:
         raise errors.internal(
             f"failed to create typed patch object: {notes.unknown[0]}: no such field"

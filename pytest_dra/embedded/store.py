@@ -52,7 +52,7 @@ class Snapshot:
         self.rv = rv
         meta = obj["metadata"]
         self.namespace: str = meta.get("namespace", "")
-        self.name: str = meta["name"]
+        self.name: str = meta.get("name", "")
         self._bytes: bytes | None = None
 
     @property

@@ -50,12 +50,13 @@ class Strategy:
 
     ``generation``: the server counts spec changes. ``create_on_update``: PUT to a missing name
     creates. ``unconditional_update``: PUT may leave the resourceVersion out. ``status``: there is
-    a status, written through its subresource only.
+    a status, written through its subresource only; ``unconditional_status``: as above, for that.
     """
 
     generation: ClassVar[bool] = False
     create_on_update: ClassVar[bool] = False
     unconditional_update: ClassVar[bool] = True
+    unconditional_status: ClassVar[bool] = True
     status: ClassVar[bool] = False
 
     def __init__(self, kind: str) -> None:

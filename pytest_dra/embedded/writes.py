@@ -70,6 +70,14 @@ class Target:
     context: Context
     manager: str = ""
 
+    @property
+    def unconditional(self) -> bool:
+        """True if an update may leave the version out."""
+        strategy = self.kind.strategy
+        if self.context.subresource:
+            return strategy.unconditional_status
+        return strategy.unconditional_update
+
     def owner(self, operation: str) -> Manager:
         """The owner of what is written."""
         api_version = self.kind.resource.api_version
@@ -161,8 +169,6 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         _check_namespace(target, meta)
         _need_namespace(store, target, meta.get("name", ""))
     strategy.admit(obj, None, ctx)
-    if version not in ("", "0"):
-        raise errors.internal("resourceVersion should not be set on objects to be created")
     owners = _owners(target, draft, typed.empty(kind.storage), Managers(()))
     metadata.fill_new(meta, namespace=target.namespace, generation=strategy.generation)
     if owners:
@@ -177,15 +183,21 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     warned = _admit_valid(target, obj, None, dry_run=options.dry_run)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
+    given = version.isdigit() and int(version) > 0
+    if given and not (options.dry_run or target.name):
+        raise errors.internal("resourceVersion should not be set on objects to be created")
     for _ in range(NAME_TRIES):
         taken = store.get(kind.storage, meta.get("namespace", ""), meta["name"])
         if taken is None or not _was_generated(meta):
             break
         meta["name"] = metadata.generated_name(meta["generateName"])
     if taken is not None:
-        raise errors.already_exists(kind.resource, meta["name"])
+        generated = bool(meta.get("generateName"))
+        raise errors.already_exists(kind.resource, meta["name"], generated=generated)
     warnings = [*strategy.warnings(obj), *warned]
     if options.dry_run:
+        if given:
+            meta["resourceVersion"] = version
         return Written(201, None, obj, warnings)
     snapshot = store.put(kind.storage, obj)
     return Written(201, snapshot, snapshot.object, warnings)
@@ -296,7 +308,7 @@ def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         if int(version) != old.rv:
             raise errors.conflict(kind.resource, target.name)
-    elif not kind.strategy.unconditional_update:
+    elif not target.unconditional:
         causes = [
             Cause(
                 "metadata.resourceVersion",
@@ -369,9 +381,17 @@ def replace(
 def _owners(target: Target, draft: Draft, old: Json, managers: Managers) -> list[Json]:
     if draft.managers is not None:
         return draft.managers.entries()
-    stored = target.kind.storage
-    managers.update(target.owner(UPDATE), target.scope(stored), old, draft.final(stored))
+    kind, view = target.kind, target.kind.view
+    new = draft.final(kind.storage)
+    if view is None or kind.type not in OWNED_AS_SHOWN:
+        managers.update(target.owner(UPDATE), target.scope(kind.storage), old, new)
+    else:
+        managers.update(target.owner(UPDATE), target.scope(kind.type), view(old), view(new))
     return managers.entries()
+
+
+OWNED_AS_SHOWN: Final = ("events.Event",)
+"""Kinds whose owners own fields of what they have sent, not of what is stored."""
 
 
 def _owners_after(target: Target, draft: Draft, before: Json) -> list[Json]:

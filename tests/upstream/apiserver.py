@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +49,12 @@ NOT_OURS: Final = ("protobuf-answers",)
 KNOWN: Final = Path(__file__).with_name("apiserver-known.json")
 """``{profile: {script: {step: reason}}}``; ``*`` stands for every profile."""
 
-_ALPHA: Final = "-alpha"
+FUZZ: Final = "fuzz"
+"""In its place of a script :data:`KNOWN` has patterns for the signatures of the fuzz."""
+
+ALPHA_SUFFIX: Final = "-alpha"
+"""Ends the names of profiles with all gates and all served versions."""
+
 _SHOWN_MAX: Final = 8
 _VALUE_MAX: Final = 160
 _EVERYONE: Final = "system:authenticated"
@@ -85,10 +91,10 @@ class Tally:
 
 def server(profile: str) -> ApiServer:
     """A started server of a profile; ``-alpha`` has all gates and all versions."""
-    name = profile.removesuffix(_ALPHA)
+    name = profile.removesuffix(ALPHA_SUFFIX)
     found = ApiServer(timeline=Timeline(), kubernetes=name, tokens=_USERS, rbac=True)
     found.start()
-    if profile.endswith(_ALPHA):
+    if profile.endswith(ALPHA_SUFFIX):
         version = kubernetes_version(name)
         gates = dict.fromkeys(version.gates, True)
         found.become(serving(version.with_gates(gates), VERSIONS))
@@ -185,6 +191,15 @@ def _known(profile: str, name: str) -> Json:
     found: Json = {}
     for place in ("*", profile):
         found |= (listed.get(place) or {}).get(name) or {}
+    return found
+
+
+def known_patterns(profile: str) -> list[re.Pattern[str]]:
+    """What the fuzz may find: signatures of differences that stay, for a reason."""
+    listed: Json = json.loads(KNOWN.read_text("utf-8"))
+    found: list[re.Pattern[str]] = []
+    for place in ("*", profile):
+        found += [re.compile(text) for text in (listed.get(place) or {}).get(FUZZ) or {}]
     return found
 
 
