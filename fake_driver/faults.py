@@ -46,6 +46,7 @@ _MODULES: Final = (
     "faults_request",
     "faults_failure",
     "faults_order",
+    "faults_attributes",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

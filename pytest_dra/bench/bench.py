@@ -22,6 +22,7 @@ from pytest_dra.bench.cycle import PlainCycle
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.family import Family
+from pytest_dra.bench.inspecting import Inspecting
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.offer import Offer
 from pytest_dra.bench.offering import Offering
@@ -90,6 +91,7 @@ class Bench(Offering):
         )
         self.replugging = Replugging(setup, self.family)
         self.restarts = Restarts(self)
+        self.inspecting = Inspecting(lambda: self.instance, setup.cluster.version, setup.profile)
         suffix = secrets.token_hex(RANDOM_BYTES)
         self.claims = Claims(
             setup.cluster.admin(), namespace=f"dra-{suffix}", class_name=MADE_FOR_CASES

@@ -16,6 +16,7 @@ from pytest_dra.fake_driver import faults_publishing
 from pytest_dra.fake_driver import faults_update
 from pytest_dra.fake_driver.errors import StartError
 from tests.fake_driver import small_checks
+from tests.fake_driver import small_checks_attributes
 from tests.fake_driver import small_checks_cdi
 from tests.fake_driver import small_checks_claim
 from tests.fake_driver import small_checks_failure
@@ -26,6 +27,7 @@ from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
 
 REGISTERING = (
+    small_checks_attributes,
     small_checks_cdi,
     small_checks_claim,
     small_checks_failure,
