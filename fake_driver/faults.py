@@ -47,6 +47,8 @@ _MODULES: Final = (
     "faults_failure",
     "faults_order",
     "faults_attributes",
+    "faults_partitions",
+    "faults_features",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

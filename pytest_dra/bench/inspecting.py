@@ -50,16 +50,19 @@ class Inspecting:
 
     Args:
         instance: gives the driver under test.
+        settle: waits until publishing has settled.
         version: that is judged for.
     """
 
     def __init__(
         self,
         instance: Callable[[], Instance],
+        settle: Callable[[], object],
         version: KubernetesVersion,
         profile: DriverProfile,
     ) -> None:
         self._instance = instance
+        self._settle = settle
         self._profile = profile
         self._inspector = Inspector(version, profile)
         self._requests = -1
@@ -67,13 +70,16 @@ class Inspecting:
         self._serials: dict[int, int] = {}
 
     def must_pass(self, case: str) -> None:
-        """Judge everything that was sent so far, but for what was sent under a case's hands.
+        """Judge what was sent until publishing settled, and since then.
+
+        What was sent under a case's hands is left out, unless it is what is published now.
 
         Raises:
             Violation: with the request that has sent it.
             NotApplicable: nothing was sent that the case judges.
             Blocked: nothing was sent at all.
         """
+        self._settle()
         found = self._now()
         flaw = found.flaw(case)
         if flaw is not None:

@@ -1,0 +1,13 @@
+"""LIFE: a driver from its installation to its end."""
+
+from __future__ import annotations
+
+from pytest_dra.bench import Bench
+from pytest_dra.cases import case
+from pytest_dra.spec import Level
+
+
+@case("LIFE-011", Level.MUST, settles=True)
+def test_life_011_node_allocatable(dra_bench: Bench) -> None:
+    """node-allocatable mappings are legal"""
+    dra_bench.inspecting.must_pass("LIFE-011")
