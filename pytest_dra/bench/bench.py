@@ -93,7 +93,7 @@ class Bench(Offering):
         self.replugging = Replugging(setup, self.family)
         self.restarts = Restarts(self)
         self.inspecting = Inspecting(
-            lambda: self.instance, self.published, setup.cluster.version, setup.profile
+            lambda: self.instance, self.settled, setup.cluster.version, setup.profile
         )
         suffix = secrets.token_hex(RANDOM_BYTES)
         self.claims = Claims(

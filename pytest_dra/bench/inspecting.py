@@ -50,56 +50,57 @@ class Inspecting:
 
     Args:
         instance: gives the driver under test.
-        settle: waits until publishing has settled.
+        settled: waits until publishing has settled; the serial of that moment on the timeline.
         version: that is judged for.
     """
 
     def __init__(
         self,
         instance: Callable[[], Instance],
-        settle: Callable[[], object],
+        settled: Callable[[], int],
         version: KubernetesVersion,
         profile: DriverProfile,
     ) -> None:
         self._instance = instance
-        self._settle = settle
+        self._settled = settled
         self._profile = profile
         self._inspector = Inspector(version, profile)
-        self._requests = -1
         self._inspection: Inspection | None = None
         self._serials: dict[int, int] = {}
 
     def must_pass(self, case: str) -> None:
-        """Judge what was sent until publishing settled, and since then.
+        """Judge what was sent until publishing had settled.
 
-        What was sent under a case's hands is left out, unless it is what is published now.
+        What was sent under a case's hands is left out, unless it was published then.
 
         Raises:
             Violation: with the request that has sent it.
             NotApplicable: nothing was sent that the case judges.
             Blocked: nothing was sent at all.
         """
-        self._settle()
-        found = self._now()
-        flaw = found.flaw(case)
+        if self._inspection is None:
+            self._inspection = self._inspect()
+        flaw = self._inspection.flaw(case)
         if flaw is not None:
-            serial = self._serials[id(found.given(flaw))]
+            serial = self._serials[id(self._inspection.given(flaw))]
             raise Violation(flaw.where, got=flaw.got, want=flaw.want, proof=(serial,))
 
-    def _now(self) -> Inspection:
-        requests = self._instance().timeline.entries(ApiRequest, where=_changes)
-        if self._inspection is None or len(requests) != self._requests:
-            sent = list(sent_by(self._instance().user, requests))
-            if not sent and self._profile.launch.hardware is Hardware.NONE:
-                raise NotApplicable("launch.hardware is none and no slice is published")
-            if not sent:
-                raise Blocked("SLICE-001")
-            self._serials = {id(one.given): one.serial for one in sent}
-            standing = [one.given for one in sent if one.standing]
-            past = [one.given for one in sent if not one.standing and not one.disturbed]
-            self._inspection = self._inspector.look(past[:PAST_MAX], standing[:STANDING_MAX])
-            self._requests = len(requests)
-        return self._inspection
+    def _inspect(self) -> Inspection:
+        settled, instance = self._settled(), self._instance()
+        requests = [
+            entry
+            for entry in instance.timeline.entries(ApiRequest, where=_changes)
+            if entry.serial < settled
+        ]
+        sent = list(sent_by(instance.user, requests))
+        if not sent and self._profile.launch.hardware is Hardware.NONE:
+            raise NotApplicable("launch.hardware is none and no slice is published")
+        if not sent:
+            raise Blocked("SLICE-001")
+        self._serials = {id(one.given): one.serial for one in sent}
+        standing = [one.given for one in sent if one.standing]
+        past = [one.given for one in sent if not one.standing and not one.disturbed]
+        return self._inspector.look(past[:PAST_MAX], standing[:STANDING_MAX])
 
 
 def _changes(event: ApiRequest) -> bool:

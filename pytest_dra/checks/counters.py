@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -115,6 +116,8 @@ def overlaps_must_exclude(pools: Pools, *, attribute: str) -> Iterator[Flaw]:
             if _fit(device, {}, known)
         }
         above = {name: _ancestors(name, found, attribute) for name in found}
+        marked = {name for name in found if _parent(found[name], attribute)}
+        marked.update(parent for parents in above.values() for parent in parents)
         pairs = itertools.islice(itertools.combinations(found, 2), PAIRS_MAX)
         for first, second in pairs:
             overlap = first in above[second] or second in above[first]
@@ -128,7 +131,7 @@ def overlaps_must_exclude(pools: Pools, *, attribute: str) -> Iterator[Flaw]:
                     f"both can be allocated, though {attribute} says that one is part of the other"
                 )
                 want = "counters that both consume, and that do not suffice for both"
-            elif not (overlap or together or _root(first, above) == _root(second, above)):
+            elif not (overlap or together) and _are_apart(first, second, above, marked):
                 got = f"only one can be allocated, though {attribute} shows no common device"
                 want = "counters that suffice for both"
             else:
@@ -136,23 +139,34 @@ def overlaps_must_exclude(pools: Pools, *, attribute: str) -> Iterator[Flaw]:
             yield Flaw(item=item, field=f"{path}.consumesCounters", where=where, got=got, want=want)
 
 
+def _parent(place: tuple[Json, str, Json], attribute: str) -> str:
+    """The device that a device says it is a part of; "" if it says nothing."""
+    item, _, device = place
+    driver = driver_of(item)
+    wanted = full_name(attribute, driver)
+    for name, value in (device.get("attributes") or {}).items():
+        if full_name(name, driver) == wanted:
+            return str(value.get("string") or "")
+    return ""
+
+
 def _ancestors(name: str, found: Mapping[str, tuple[Json, str, Json]], attribute: str) -> list[str]:
     """The devices that a device is a part of, nearest first."""
     above: list[str] = []
     while True:
-        item, _, device = found[name]
-        driver = driver_of(item)
-        wanted = full_name(attribute, driver)
-        values = (device.get("attributes") or {}).items()
-        parent = next((v.get("string") for k, v in values if full_name(k, driver) == wanted), None)
-        if not isinstance(parent, str) or parent not in found or parent in (name, *above):
+        parent = _parent(found[name], attribute)
+        if parent not in found or parent in (name, *above):
             return above
         above.append(parent)
         name = parent
 
 
-def _root(name: str, above: Mapping[str, list[str]]) -> str:
-    return above[name][-1] if above[name] else name
+def _are_apart(
+    first: str, second: str, above: Mapping[str, list[str]], marked: Collection[str]
+) -> bool:
+    """True for two devices that say what they are a part of, which is not the same."""
+    roots = {above[name][-1] if above[name] else name for name in (first, second)}
+    return len(roots) > 1 and first in marked and second in marked
 
 
 def _fit(one: Json, other: Json, known: Mapping[str, Mapping[str, Quantity]]) -> bool:

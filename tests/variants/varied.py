@@ -26,7 +26,10 @@ PARALLEL = 2
 ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
-SETTINGS: Mapping[str, str] = {"pages": "--devices=300"}
+SETTINGS: Mapping[str, str] = {
+    "features": "--features=taints,notices,partitions,shares,conditions,standard",
+    "pages": "--devices=300",
+}
 """Further names for the driver with other arguments than a variant: legal in any case."""
 
 NETWORK = {"NetworkAttached": {"supported": True}}
@@ -37,7 +40,13 @@ def _previous(variant: str) -> Mapping[str, Any]:
     return {"previous": {"command": ["fake", "--state-version=1", f"--variant={variant}"]}}
 
 
+FEATURES = {
+    name: {"supported": True}
+    for name in ("DeviceTaints", "PartitionableDevices", "ConsumableCapacity", "BindingConditions")
+}
+
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
+    "features": {"features": FEATURES},
     "V04-NRI": {"injection": {"kind": "nri"}},
     "V05": {"launch": _previous("V05")},
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
