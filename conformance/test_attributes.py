@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_dra.bench import Bench
+from pytest_dra.bench.shipping import manifests_must_pass
 from pytest_dra.cases import case
 from pytest_dra.spec import Level
 
@@ -59,6 +60,12 @@ def test_attr_010_driver_version(dra_bench: Bench) -> None:
 def test_attr_012_quantities(dra_bench: Bench) -> None:
     """quantities are canonical and not negative"""
     dra_bench.inspecting.must_pass("ATTR-012")
+
+
+@case("ATTR-013", Level.MUST, settles=True)
+def test_attr_013_valid_objects(dra_bench: Bench) -> None:
+    """shipped classes and templates are valid objects"""
+    manifests_must_pass(dra_bench, "ATTR-013")
 
 
 @case("ATTR-014", Level.SHOULD, settles=True)

@@ -49,6 +49,7 @@ _MODULES: Final = (
     "faults_attributes",
     "faults_partitions",
     "faults_features",
+    "faults_manifests",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

@@ -149,12 +149,24 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         shown = f" (environment: {flag.variable}; default: {flag.default or 'none'})"
         parser.add_argument(f"--{flag.name}", default=default, help=flag.text + shown)
     parser.add_argument("--list-faults", action="store_true", help="print all faults and exit")
+    parser.add_argument(
+        "--print-manifests", action="store_true", help="print what is installed, and exit"
+    )
     return parser
 
 
 def wants_list(arguments: Sequence[str]) -> bool:
     """True if the call only asks for the list of faults, for which nothing else is needed."""
     return "--list-faults" in arguments
+
+
+def shown_fault(
+    arguments: Sequence[str], environment: Mapping[str, str] = os.environ
+) -> str | None:
+    """The fault of the manifests that are to be printed; None if none are."""
+    if "--print-manifests" not in arguments:
+        return None
+    return str(_parser(environment).parse_args(arguments).fault)
 
 
 def parse(

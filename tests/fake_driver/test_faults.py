@@ -21,6 +21,7 @@ from tests.fake_driver import small_checks_cdi
 from tests.fake_driver import small_checks_claim
 from tests.fake_driver import small_checks_failure
 from tests.fake_driver import small_checks_features
+from tests.fake_driver import small_checks_manifests
 from tests.fake_driver import small_checks_node
 from tests.fake_driver import small_checks_restart
 from tests.fake_driver import small_checks_slices
@@ -33,6 +34,7 @@ REGISTERING = (
     small_checks_claim,
     small_checks_failure,
     small_checks_features,
+    small_checks_manifests,
     small_checks_node,
     small_checks_restart,
     small_checks_slices,

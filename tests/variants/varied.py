@@ -123,6 +123,7 @@ def _judge_share(rows: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
 def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
     """The arguments of pytest for a run in ``directory``, with the variant's profile in it."""
     profile = yaml.safe_load(PROFILE.read_text("utf-8"))
+    profile["manifests"] = [str(PROFILE.parent / each) for each in profile["manifests"]]
     for name, block in BLOCKS.get(variant, {}).items():
         merged = {**profile[name], **block}
         profile[name] = {key: value for key, value in merged.items() if value is not None}
