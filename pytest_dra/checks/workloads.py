@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import posixpath
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -122,7 +123,7 @@ def _privileges(each: Workload) -> Iterator[tuple[str, str]]:
         if _dict(container, "securityContext").get("privileged") is True:
             yield "privileged", f"{path}.securityContext.privileged"
     for path, host in each.host_paths:
-        if str(PurePosixPath(host)) == ROOT:
+        if posixpath.normpath(ROOT + host.lstrip(ROOT)) == ROOT:
             yield ROOT, path
 
 
