@@ -15,24 +15,25 @@ from pytest_dra.fake_driver.driver import Parts
 from pytest_dra.fake_driver.errors import StartError
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.options import parse
+from pytest_dra.fake_driver.options import shown_fault
 from pytest_dra.fake_driver.options import wants_list
 
 
-def _parts(options: Options) -> Parts:
+def _parts(fault: str, variant: str = "") -> Parts:
     parts = Parts()
-    if options.variant:
+    if variant:
         from pytest_dra.fake_driver import variants
 
-        parts = variants.parts_of(options.variant, parts)
-    if options.fault:
+        parts = variants.parts_of(variant, parts)
+    if fault:
         from pytest_dra.fake_driver import faults
 
-        parts = faults.parts_with(options.fault, parts)
+        parts = faults.parts_with(fault, parts)
     return parts
 
 
 def _serve(options: Options) -> None:
-    driver = Driver(options, _parts(options))
+    driver = Driver(options, _parts(options.fault, options.variant))
 
     def stop(number: int, frame: FrameType | None) -> None:
         driver.stopping.set()
@@ -58,6 +59,10 @@ def run(arguments: Sequence[str]) -> int:
     try:
         if wants_list(arguments):
             _list_faults()
+            return os.EX_OK
+        fault = shown_fault(arguments)
+        if fault is not None:
+            sys.stdout.write(_parts(fault).manifests().text())
             return os.EX_OK
         options = parse(arguments)
         logging.basicConfig(

@@ -16,6 +16,7 @@ from pytest_dra.fake_driver.hotplug import Hotplug
 from pytest_dra.fake_driver.inventory import Inventories
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.ledger import Ledger
+from pytest_dra.fake_driver.manifests import Manifests
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
@@ -48,6 +49,7 @@ class Parts:
     endpoint: type[Endpoint] = Endpoint
     slices: type[Slices] = Slices
     publisher: type[Publisher] = Publisher
+    manifests: type[Manifests] = Manifests
 
 
 class Driver:

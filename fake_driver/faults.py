@@ -46,6 +46,10 @@ _MODULES: Final = (
     "faults_request",
     "faults_failure",
     "faults_order",
+    "faults_attributes",
+    "faults_partitions",
+    "faults_features",
+    "faults_manifests",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

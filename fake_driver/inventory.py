@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.resources
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from typing import Final
@@ -17,6 +18,7 @@ import yaml
 
 from pytest_dra.fake_driver import names
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.features import FEATURES
 from pytest_dra.fake_driver.options import DEVICES_MAX
 from pytest_dra.fake_driver.options import Options
 
@@ -53,11 +55,16 @@ _POOL_FIELDS = frozenset({"name", "devices", "devicesPerSlice"})
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """A pool and its devices, each as it stands in ``spec.devices`` of a slice."""
+    """A pool and its devices, each as it stands in ``spec.devices`` of a slice.
+
+    ``counters`` are its counter sets, ``fields`` what its slices with devices have besides.
+    """
 
     name: str
     devices: tuple[dict[str, Any], ...]
     devices_per_slice: int = DEVICES_PER_SLICE
+    counters: tuple[dict[str, Any], ...] = ()
+    fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,13 +102,25 @@ class Inventories:
         self.options = options
 
     def load(self) -> Inventory:
-        """Read and check the inventory; StartError if it is not usable."""
+        """Read and check the inventory, and add what ``--features`` wants.
+
+        Raises:
+            StartError: it is not usable.
+        """
         if self.options.inventory is None:
             bundled = importlib.resources.files("pytest_dra.fake_driver") / "inventory.yaml"
             text, file = bundled.read_text("utf-8"), "inventory.yaml"
         else:
             text, file = _read(self.options.inventory), str(self.options.inventory)
-        return parse(text, file, self.options.node_name, devices=self.options.devices)
+        read = parse(text, file, self.options.node_name, devices=self.options.devices)
+        return Inventory((*read.pools, *self.further())) if self.options.devices is None else read
+
+    def further(self) -> list[Pool]:
+        """A pool for each feature; an inventory that is made up by number has none."""
+        node, driver = self.options.node_name, self.options.driver_name
+        return [
+            Pool(name=f"{node}-{name}", **FEATURES[name](driver)) for name in self.options.features
+        ]
 
 
 def _read(path: Path) -> str:

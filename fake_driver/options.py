@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from pytest_dra.fake_driver import names
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.features import FEATURES
 from pytest_dra.fake_driver.record import VERSIONS
 
 SOCKET_PATH_MAX: Final = 107
@@ -45,6 +46,7 @@ class Options:
     static_cdi_root: Path = Path("/etc/cdi")
     inventory: Path | None = None
     devices: int | None = None
+    features: tuple[str, ...] = ()
     instance_uid: str = ""
     fault: str = ""
     variant: str = ""
@@ -131,6 +133,7 @@ _FLAGS = (
     _Flag("driver-name", "DRIVER_NAME", DEFAULT_DRIVER_NAME, "name to register and publish as"),
     _Flag("inventory", "INVENTORY", "", "YAML file with pools and devices; default: bundled"),
     _Flag("devices", "DEVICES", "", "number of devices, all like the first one of the inventory"),
+    _Flag("features", "FEATURES", "", "a pool for each of these: " + ", ".join(FEATURES)),
     _Flag("instance-uid", "INSTANCE_UID", "", "UID in socket names, for rolling updates"),
     _Flag("fault", "FAULT", "", "id of the case that the driver shall break"),
     _Flag("variant", "VARIANT", "", "id of a legal variant of the catalogue, e.g. V11"),
@@ -146,12 +149,24 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         shown = f" (environment: {flag.variable}; default: {flag.default or 'none'})"
         parser.add_argument(f"--{flag.name}", default=default, help=flag.text + shown)
     parser.add_argument("--list-faults", action="store_true", help="print all faults and exit")
+    parser.add_argument(
+        "--print-manifests", action="store_true", help="print what is installed, and exit"
+    )
     return parser
 
 
 def wants_list(arguments: Sequence[str]) -> bool:
     """True if the call only asks for the list of faults, for which nothing else is needed."""
     return "--list-faults" in arguments
+
+
+def shown_fault(
+    arguments: Sequence[str], environment: Mapping[str, str] = os.environ
+) -> str | None:
+    """The fault of the manifests that are to be printed; None if none are."""
+    if "--print-manifests" not in arguments:
+        return None
+    return str(_parser(environment).parse_args(arguments).fault)
 
 
 def parse(
@@ -170,6 +185,7 @@ def parse(
         static_cdi_root=Path(given.static_cdi_root).absolute(),
         inventory=Path(given.inventory).absolute() if given.inventory else None,
         devices=_number(given.devices),
+        features=_features(given.features),
         instance_uid=given.instance_uid,
         fault=given.fault,
         variant=given.variant,
@@ -186,6 +202,14 @@ def _number(text: str) -> int | None:
     if not text.isdecimal() or int(text) > DEVICES_MAX:
         raise StartError(f"--devices is {text!r}; want a number from 0 to {DEVICES_MAX}")
     return int(text)
+
+
+def _features(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(text.split(","))) if text else ()
+    for name in found:
+        if name not in FEATURES:
+            raise StartError(f"--features has {name!r}; want some of {', '.join(FEATURES)}")
+    return found
 
 
 def _state_version(text: str) -> int:

@@ -49,11 +49,11 @@ class Slices:
     def of_pool(self, pool: Pool) -> PoolSlices:
         """The slices of one pool."""
         chunks = self.chunks(pool)
-        return PoolSlices(
-            driver=self.options.driver_name,
-            pool=pool.name,
-            specs=tuple(self.spec(pool, devices, count=len(chunks)) for devices in chunks),
-        )
+        count = len(chunks) + bool(pool.counters)
+        specs = [self.spec(pool, devices, count=count) for devices in chunks]
+        if pool.counters:
+            specs.append(self.counters(pool, count=count))
+        return PoolSlices(driver=self.options.driver_name, pool=pool.name, specs=tuple(specs))
 
     def chunks(self, pool: Pool) -> list[tuple[dict[str, Any], ...]]:
         """The devices of a pool in their order, slice by slice, as few as that allows."""
@@ -73,9 +73,16 @@ class Slices:
         self, pool: Pool, devices: tuple[dict[str, Any], ...], *, count: int
     ) -> dict[str, Any]:
         """One slice of ``count``."""
+        return {**self.head(pool, count=count), "devices": list(devices), **pool.fields}
+
+    def counters(self, pool: Pool, *, count: int) -> dict[str, Any]:
+        """The slice with the counter sets of a pool, which since 1.35 has no devices."""
+        return {**self.head(pool, count=count), "sharedCounters": list(pool.counters)}
+
+    def head(self, pool: Pool, *, count: int) -> dict[str, Any]:
+        """What all slices of a pool have."""
         return {
             "driver": self.options.driver_name,
             "nodeName": self.options.node_name,
             "pool": {"name": pool.name, "resourceSliceCount": count},
-            "devices": list(devices),
         }

@@ -22,6 +22,7 @@ from pytest_dra.bench.cycle import PlainCycle
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.family import Family
+from pytest_dra.bench.inspecting import Inspecting
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.offer import Offer
 from pytest_dra.bench.offering import Offering
@@ -39,6 +40,7 @@ from pytest_dra.launch import LaunchError
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
+from pytest_dra.spec import NotApplicable
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import Mark
 from pytest_dra.wire.answers import NodeReply
@@ -90,6 +92,9 @@ class Bench(Offering):
         )
         self.replugging = Replugging(setup, self.family)
         self.restarts = Restarts(self)
+        self.inspecting = Inspecting(
+            lambda: self.instance, self.settled, setup.cluster.version, setup.profile
+        )
         suffix = secrets.token_hex(RANDOM_BYTES)
         self.claims = Claims(
             setup.cluster.admin(), namespace=f"dra-{suffix}", class_name=MADE_FOR_CASES
@@ -310,6 +315,9 @@ class Bench(Offering):
         self.timeline.add(Mark(text=f"case {case.id} begins"))
         try:
             yield
+        except NotApplicable:
+            self._take_back(unprepare=True)
+            raise
         except BaseException as error:
             self._dirty = f"{case.id} did not pass"
             if isinstance(error, Violation) and self._primary is not None:

@@ -34,6 +34,11 @@ class Offering:
         """Where on the timeline :meth:`published` first saw that publishing had settled."""
         return self._offer.settled_serial
 
+    def settled(self) -> int:
+        """Wait until publishing has settled; :attr:`settled_serial`."""
+        self.published()
+        return self.settled_serial
+
     def wait_published(self) -> list[Json]:
         """Wait until something is published; a driver that never did is waited for only once."""
         return self._offer.wait()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Final
 
 from pytest_dra.api.quantity import Quantity
 from pytest_dra.api.quantity import QuantityError
+from pytest_dra.checks.attributes import full_name
 from pytest_dra.checks.flaws import Flaw
 from pytest_dra.checks.flaws import device_text
 from pytest_dra.checks.flaws import devices_of
+from pytest_dra.checks.flaws import driver_of
 from pytest_dra.spec import Json
+
+PAIRS_MAX: Final = 20_000
+"""Pairs of devices of one pool that are tried: one of each kind of overlap comes early."""
 
 Pools = Mapping[tuple[str, str], Sequence[Json]]
 """Slices of the newest generation by driver and pool."""
@@ -91,6 +99,99 @@ def counter_slices_must_count(pools: Pools) -> Iterator[Flaw]:
                     want=f"{len(members)}, all slices of the pool",
                 )
                 break
+
+
+def overlaps_must_exclude(pools: Pools, *, attribute: str) -> Iterator[Flaw]:
+    """A device and a part of it cannot both be allocated; devices that share nothing can.
+
+    Args:
+        pools: newest generation by driver and pool.
+        attribute: holds the name of the device that a device is a part of.
+    """
+    for members in pools.values():
+        known = _counters(members)
+        found = {
+            str(device.get("name", "")): (item, path, device)
+            for item, path, device in devices_of(members)
+            if _fit(device, {}, known)
+        }
+        above = {name: _ancestors(name, found, attribute) for name in found}
+        marked = {name for name in found if _parent(found[name], attribute)}
+        marked.update(parent for parents in above.values() for parent in parents)
+        pairs = itertools.islice(itertools.combinations(found, 2), PAIRS_MAX)
+        for first, second in pairs:
+            overlap = first in above[second] or second in above[first]
+            part = first if second in above[first] else second
+            other = second if part == first else first
+            item, path, device = found[part]
+            together = _fit(device, found[other][2], known)
+            where = f"{device_text(item, device)} beside {other!r}"
+            if overlap and together:
+                got = (
+                    f"both can be allocated, though {attribute} says that one is part of the other"
+                )
+                want = "counters that both consume, and that do not suffice for both"
+            elif not (overlap or together) and _are_apart(first, second, above, marked):
+                got = f"only one can be allocated, though {attribute} shows no common device"
+                want = "counters that suffice for both"
+            else:
+                continue
+            yield Flaw(item=item, field=f"{path}.consumesCounters", where=where, got=got, want=want)
+
+
+def _parent(place: tuple[Json, str, Json], attribute: str) -> str:
+    """The device that a device says it is a part of; "" if it says nothing."""
+    item, _, device = place
+    driver = driver_of(item)
+    wanted = full_name(attribute, driver)
+    for name, value in (device.get("attributes") or {}).items():
+        if full_name(name, driver) == wanted:
+            return str(value.get("string") or "")
+    return ""
+
+
+def _ancestors(name: str, found: Mapping[str, tuple[Json, str, Json]], attribute: str) -> list[str]:
+    """The devices that a device is a part of, nearest first."""
+    above: list[str] = []
+    while True:
+        parent = _parent(found[name], attribute)
+        if parent not in found or parent in (name, *above):
+            return above
+        above.append(parent)
+        name = parent
+
+
+def _are_apart(
+    first: str, second: str, above: Mapping[str, list[str]], marked: Collection[str]
+) -> bool:
+    """True for two devices that say what they are a part of, which is not the same."""
+    roots = {above[name][-1] if above[name] else name for name in (first, second)}
+    return len(roots) > 1 and first in marked and second in marked
+
+
+def _fit(one: Json, other: Json, known: Mapping[str, Mapping[str, Quantity]]) -> bool:
+    """True if counters and compatibility groups let both devices be allocated.
+
+    What consumes counters that there are not cannot be.
+    """
+    by_set: dict[str, list[Json]] = {}
+    for device in (one, other):
+        for entry in device.get("consumesCounters") or []:
+            by_set.setdefault(str(entry.get("counterSet", "")), []).append(entry)
+    for name, entries in by_set.items():
+        groups = [set(entry.get("compatibilityGroups") or []) for entry in entries]
+        if any(groups) and not set.intersection(*groups):
+            return False
+        there = known.get(name, {})
+        if any(
+            counter not in there for entry in entries for counter in entry.get("counters") or {}
+        ):
+            return False
+        for counter, most in there.items():
+            used = [_quantity((entry.get("counters") or {}).get(counter)) for entry in entries]
+            if sum(amount.nanos for amount in used if amount is not None) > most.nanos:
+                return False
+    return True
 
 
 def _counters(members: Sequence[Json]) -> dict[str, dict[str, Quantity]]:

@@ -22,6 +22,13 @@ NODE_FEATURE: Final = "DRANodeAllocatableResources"
 DERIVED_MAX: Final = 32
 """Derived attributes of one request."""
 
+GROUPS_MAX: Final = 2
+"""Compatibility groups of one counter consumption."""
+
+_ALLOCATABLE: Final = ("cpu", "memory")
+_PAGES: Final = "hugepages-"
+"""What a node allocates (1.37.2: no ephemeral-storage), and how its further kinds begin."""
+
 
 def partition_type(spec: Json, report: Report) -> None:
     """``partitionTypeAttribute``: who consumes counters has that attribute, and somebody does."""
@@ -47,7 +54,10 @@ def partition_type(spec: Json, report: Report) -> None:
 
 
 def compatibility_groups(groups: list[str], path: str, report: Report) -> None:
-    """Groups of a counter consumption: unique labels."""
+    """Groups of a counter consumption: a few unique labels."""
+    if len(groups) > GROUPS_MAX:
+        report.too_many(path, len(groups), GROUPS_MAX)
+        return
     seen: set[str] = set()
     for index, name in enumerate(groups):
         where = f"{path}[{index}]"
@@ -75,12 +85,19 @@ def node_allocatable(device: Json, path: str, report: Report) -> None:
     """``nodeAllocatableResources``: mappings and overheads by resource name."""
     for name, value in (device.get("nodeAllocatableResources") or {}).items():
         where = f"{path}.nodeAllocatableResources[{name}]"
+        if name not in _ALLOCATABLE and not name.startswith(_PAGES):
+            report.invalid(where, name, "must be a resource that a node allocates")
+        if value.get("mapping") is None and value.get("overhead") is None:
+            report.required(where, "one of mapping and overhead must be set")
         if value.get("mapping") is not None:
             capacity = device.get("capacity") or {}
             _mapping(value["mapping"], capacity, f"{where}.mapping", report)
         overhead = value.get("overhead")
         if overhead is not None and not overhead:
             report.invalid(f"{where}.overhead", overhead, "perPod or perContainer must be set")
+        for part, amount in (overhead or {}).items():
+            if amount.startswith("-"):
+                report.invalid(f"{where}.overhead.{part}", amount, "must not be negative")
 
 
 def _mapping(mapping: Json, capacity: Json, path: str, report: Report) -> None:

@@ -183,6 +183,11 @@ def _drop(
             del place[name]
 
 
+def slice_gates(version: KubernetesVersion) -> list[str]:
+    """The gates of a version without which fields of slices are dropped."""
+    return [gate for gate, _ in _SLICE if gate in version.gates]
+
+
 def drop_slice_fields(spec: Json, old: Json | None, version: KubernetesVersion) -> None:
     """Clean the spec of a slice."""
     _drop(spec, old, version, _SLICE)

@@ -181,6 +181,11 @@ def _taint_domains(objects: Objects) -> Iterator[Flaw]:
     return taints.keys_must_have_a_domain(objects.slices, domains=domains)
 
 
+def _overlaps(objects: Objects) -> Iterator[Flaw]:
+    _need_counters(objects)
+    return counters.overlaps_must_exclude(objects.pools, attribute=objects.profile.driver.overlaps)
+
+
 def _feature(*fields: str) -> Rule:
     """A rule whose flaws are refusals: it only says where the feature is not used."""
 
@@ -255,6 +260,7 @@ OF_SLICES: Final[Mapping[str, Rule]] = MappingProxyType(
         "PART-002": _with_counters(counters.consumed_must_exist),
         "PART-003": _feature("sharedCounters", "consumesCounters"),
         "PART-004": _with_counters(counters.consumed_must_fit),
+        "PART-005": _overlaps,
         "PART-006": _with_counters(counters.counter_slices_must_count),
         "PART-011": _feature("partitionTypeAttribute"),
         "PART-012": _feature("compatibilityGroups"),

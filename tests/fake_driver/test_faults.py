@@ -16,9 +16,12 @@ from pytest_dra.fake_driver import faults_publishing
 from pytest_dra.fake_driver import faults_update
 from pytest_dra.fake_driver.errors import StartError
 from tests.fake_driver import small_checks
+from tests.fake_driver import small_checks_attributes
 from tests.fake_driver import small_checks_cdi
 from tests.fake_driver import small_checks_claim
 from tests.fake_driver import small_checks_failure
+from tests.fake_driver import small_checks_features
+from tests.fake_driver import small_checks_manifests
 from tests.fake_driver import small_checks_node
 from tests.fake_driver import small_checks_restart
 from tests.fake_driver import small_checks_slices
@@ -26,9 +29,12 @@ from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
 
 REGISTERING = (
+    small_checks_attributes,
     small_checks_cdi,
     small_checks_claim,
     small_checks_failure,
+    small_checks_features,
+    small_checks_manifests,
     small_checks_node,
     small_checks_restart,
     small_checks_slices,

@@ -25,6 +25,15 @@ OTHERWISE = {
 }
 """Arguments of the driver and profile for faults that the plain driver cannot have."""
 
+SHIPPED = frozenset({"ATTR-013", "LIFE-006", "SEC-001", "SEC-007", "STAT-004"})
+"""Faults of the manifests: the driver prints them for the profile."""
+
+UNDECLARED = {"LIFE-006": "SeamlessUpgrade"}
+"""Features that the profile of a fault does not declare."""
+
+PRINT_LIMIT_S = 60.0
+"""Longest wait for the manifests."""
+
 BENCHES = ("PYTEST_DRA_BENCHES", "2")
 """For a sweep, where nothing else is said: several runs share the machine already."""
 
@@ -63,6 +72,8 @@ def judge(
     words, profile = OTHERWISE.get(fault, ("", PROFILE))
     driver = " ".join(["fake", words, f"--fault={fault}" if fault else ""])
     with tempfile.TemporaryDirectory(prefix="dra-fault-") as empty:
+        if fault in SHIPPED:
+            profile = _with_manifests(profile, fault, Path(empty))
         directory = output or Path(empty) / "results"
         command = [
             sys.executable,
@@ -95,6 +106,24 @@ def judge(
         report=report,
         output=done.stdout + done.stderr,
     )
+
+
+def _with_manifests(profile: Path, fault: str, directory: Path) -> Path:
+    """The profile for a driver that ships its manifests with the fault."""
+    command = [sys.executable, "-m", "pytest_dra.fake_driver", "--print-manifests"]
+    done = subprocess.run(
+        [*command, f"--fault={fault}"], capture_output=True, timeout=PRINT_LIMIT_S, check=True
+    )
+    manifests = directory / "manifests.yaml"
+    manifests.write_bytes(done.stdout)
+    changed = yaml.safe_load(profile.read_text("utf-8"))
+    changed["manifests"] = [manifests.name]
+    for feature in changed["features"]:
+        if feature == UNDECLARED.get(fault):
+            changed["features"][feature] = {"supported": False}
+    written = directory / profile.name
+    written.write_text(yaml.safe_dump(changed), "utf-8")
+    return written
 
 
 def also_failing(fault: str) -> frozenset[str]:

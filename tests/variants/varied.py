@@ -26,7 +26,10 @@ PARALLEL = 2
 ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
-SETTINGS: Mapping[str, str] = {"pages": "--devices=300"}
+SETTINGS: Mapping[str, str] = {
+    "features": "--features=taints,notices,partitions,shares,conditions,standard",
+    "pages": "--devices=300",
+}
 """Further names for the driver with other arguments than a variant: legal in any case."""
 
 NETWORK = {"NetworkAttached": {"supported": True}}
@@ -37,7 +40,13 @@ def _previous(variant: str) -> Mapping[str, Any]:
     return {"previous": {"command": ["fake", "--state-version=1", f"--variant={variant}"]}}
 
 
+FEATURES = {
+    name: {"supported": True}
+    for name in ("DeviceTaints", "PartitionableDevices", "ConsumableCapacity", "BindingConditions")
+}
+
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
+    "features": {"features": FEATURES},
     "V04-NRI": {"injection": {"kind": "nri"}},
     "V05": {"launch": _previous("V05")},
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
@@ -114,6 +123,7 @@ def _judge_share(rows: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
 def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
     """The arguments of pytest for a run in ``directory``, with the variant's profile in it."""
     profile = yaml.safe_load(PROFILE.read_text("utf-8"))
+    profile["manifests"] = [str(PROFILE.parent / each) for each in profile["manifests"]]
     for name, block in BLOCKS.get(variant, {}).items():
         merged = {**profile[name], **block}
         profile[name] = {key: value for key, value in merged.items() if value is not None}

@@ -1,0 +1,74 @@
+"""ATTR: attributes and capacities of published devices."""
+
+from __future__ import annotations
+
+from pytest_dra.bench import Bench
+from pytest_dra.bench.shipping import manifests_must_pass
+from pytest_dra.cases import case
+from pytest_dra.spec import Level
+
+
+@case("ATTR-001", Level.MUST, settles=True)
+def test_attr_001_one_typed_value(dra_bench: Bench) -> None:
+    """each attribute has exactly one typed value"""
+    dra_bench.inspecting.must_pass("ATTR-001")
+
+
+@case("ATTR-002", Level.MUST, settles=True)
+def test_attr_002_qualified_names(dra_bench: Bench) -> None:
+    """attribute and capacity keys are qualified names"""
+    dra_bench.inspecting.must_pass("ATTR-002")
+
+
+@case("ATTR-003", Level.MUST, settles=True)
+def test_attr_003_limits(dra_bench: Bench) -> None:
+    """devices keep to the attribute limits"""
+    dra_bench.inspecting.must_pass("ATTR-003")
+
+
+@case("ATTR-004", Level.MUST, settles=True)
+def test_attr_004_legal_values(dra_bench: Bench) -> None:
+    """string and version values are legal"""
+    dra_bench.inspecting.must_pass("ATTR-004")
+
+
+@case("ATTR-005", Level.SHOULD, settles=True)
+def test_attr_005_one_type(dra_bench: Bench) -> None:
+    """an attribute has one type everywhere"""
+    dra_bench.inspecting.must_pass("ATTR-005")
+
+
+@case("ATTR-006", Level.SHOULD, settles=True)
+def test_attr_006_alike(dra_bench: Bench) -> None:
+    """devices of one kind have the same attributes"""
+    dra_bench.inspecting.must_pass("ATTR-006")
+
+
+@case("ATTR-008", Level.SHOULD, settles=True)
+def test_attr_008_standard(dra_bench: Bench) -> None:
+    """standard attributes are used as defined"""
+    dra_bench.inspecting.must_pass("ATTR-008")
+
+
+@case("ATTR-010", Level.MAY, settles=True)
+def test_attr_010_driver_version(dra_bench: Bench) -> None:
+    """an accelerator driver publishes its kernel driver version"""
+    dra_bench.inspecting.must_pass("ATTR-010")
+
+
+@case("ATTR-012", Level.SHOULD, settles=True)
+def test_attr_012_quantities(dra_bench: Bench) -> None:
+    """quantities are canonical and not negative"""
+    dra_bench.inspecting.must_pass("ATTR-012")
+
+
+@case("ATTR-013", Level.MUST, settles=True)
+def test_attr_013_valid_objects(dra_bench: Bench) -> None:
+    """shipped classes and templates are valid objects"""
+    manifests_must_pass(dra_bench, "ATTR-013")
+
+
+@case("ATTR-014", Level.SHOULD, settles=True)
+def test_attr_014_one_slash(dra_bench: Bench) -> None:
+    """keys have at most one slash"""
+    dra_bench.inspecting.must_pass("ATTR-014")

@@ -1,0 +1,55 @@
+"""PART: partitions of devices, and the counters that they share."""
+
+from __future__ import annotations
+
+from pytest_dra.bench import Bench
+from pytest_dra.cases import case
+from pytest_dra.spec import Level
+
+
+@case("PART-001", Level.MUST, settles=True)
+def test_part_001_counter_sets(dra_bench: Bench) -> None:
+    """counter sets are placed and named legally"""
+    dra_bench.inspecting.must_pass("PART-001")
+
+
+@case("PART-002", Level.MUST, settles=True)
+def test_part_002_consumed_exist(dra_bench: Bench) -> None:
+    """consumed counters exist in the pool"""
+    dra_bench.inspecting.must_pass("PART-002")
+
+
+@case("PART-003", Level.MUST, settles=True)
+def test_part_003_limits(dra_bench: Bench) -> None:
+    """counter limits are kept"""
+    dra_bench.inspecting.must_pass("PART-003")
+
+
+@case("PART-004", Level.SHOULD, settles=True)
+def test_part_004_fit(dra_bench: Bench) -> None:
+    """each device fits into its counters"""
+    dra_bench.inspecting.must_pass("PART-004")
+
+
+@case("PART-005", Level.SHOULD, settles=True)
+def test_part_005_overlaps(dra_bench: Bench) -> None:
+    """overlapping devices exclude each other"""
+    dra_bench.inspecting.must_pass("PART-005")
+
+
+@case("PART-006", Level.MUST, settles=True)
+def test_part_006_count(dra_bench: Bench) -> None:
+    """resourceSliceCount includes counter slices"""
+    dra_bench.inspecting.must_pass("PART-006")
+
+
+@case("PART-011", Level.MUST, settles=True)
+def test_part_011_partition_type(dra_bench: Bench) -> None:
+    """partitionTypeAttribute is legal"""
+    dra_bench.inspecting.must_pass("PART-011")
+
+
+@case("PART-012", Level.MUST, settles=True)
+def test_part_012_compatibility_groups(dra_bench: Bench) -> None:
+    """compatibilityGroups are legal"""
+    dra_bench.inspecting.must_pass("PART-012")

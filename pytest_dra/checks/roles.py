@@ -1,0 +1,198 @@
+"""Rights that a driver ships in its manifests, as rules of (Cluster)Roles."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import Any
+from typing import Final
+
+from pytest_dra.checks.flaws import Flaw
+from pytest_dra.checks.workloads import Workload
+from pytest_dra.spec import Json
+from pytest_dra.spec import NotApplicable
+
+ANY: Final = "*"
+GROUP: Final = "resource.k8s.io"
+STATUS: Final = (GROUP, "resourceclaims/status")
+DRIVER: Final = (GROUP, "resourceclaims/driver")
+"""What is written, and what the API server asks besides, from 1.36 on (contract 1.5)."""
+
+WRITES: Final = ("update", "patch")
+PREFIXES: Final = ("associated-node:", "arbitrary-node:")
+
+READS: Final = frozenset({"get", "list", "watch"})
+ALL: Final = READS | {"create", "update", "patch", "delete", "deletecollection"}
+
+ALLOWED: Final[dict[tuple[str, str], frozenset[str]]] = {
+    (GROUP, "resourceslices"): ALL,
+    (GROUP, "resourceclaims"): READS,
+    ("", "nodes"): frozenset({"get"}),
+    STATUS: frozenset({"get", *WRITES}),
+    DRIVER: frozenset(f"{prefix}{verb}" for prefix in PREFIXES for verb in WRITES),
+    ("", "events"): frozenset({"create", *WRITES}),
+    ("events.k8s.io", "events"): frozenset({"create", *WRITES}),
+    ("coordination.k8s.io", "leases"): ALL,
+}
+"""What a kubelet plugin may need (KEP 4381), by group and resource."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Right:
+    """One rule of a role that an account has."""
+
+    item: Json
+    path: str
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def role(self) -> str:
+        """Kind and name of the role."""
+        return f"{self.item.get('kind')} {(self.item.get('metadata') or {}).get('name', '')}"
+
+    def covers(self, place: tuple[str, str], verb: str) -> bool:
+        """True if it allows the verb on a resource (group, name)."""
+        group, resource = place
+        return (
+            _has(self.groups, group) and _has(self.resources, resource) and _has(self.verbs, verb)
+        )
+
+
+def _has(values: Collection[str], value: str) -> bool:
+    return value in values or ANY in values
+
+
+def rights_of(workload: Workload, objects: Iterable[Json]) -> list[Right]:
+    """The rules of all roles that are bound to the account of a workload's pods."""
+    every = list(objects)
+    roles = {
+        _key(item, item["kind"], _name(item)): item
+        for item in every
+        if item.get("kind") in ("Role", "ClusterRole")
+    }
+    found: dict[int, Json] = {}
+    for binding in every:
+        if binding.get("kind") not in ("RoleBinding", "ClusterRoleBinding"):
+            continue
+        if not any(_is_account(each, binding, workload) for each in binding.get("subjects") or []):
+            continue
+        ref = binding.get("roleRef") or {}
+        role = roles.get(_key(binding, str(ref.get("kind")), str(ref.get("name"))))
+        if role is not None:
+            found[id(role)] = role
+    return [right for role in found.values() for right in _rules(role)]
+
+
+def _is_account(subject: Any, binding: Json, workload: Workload) -> bool:
+    if not isinstance(subject, dict) or subject.get("kind") != "ServiceAccount":
+        return False
+    place = subject.get("namespace") or _namespace(binding)
+    known = {place or workload.namespace, workload.namespace or place}
+    return subject.get("name") == workload.account and len(known) == 1
+
+
+def _key(item: Json, kind: str, name: str) -> tuple[str, str, str]:
+    return kind, _namespace(item) if kind == "Role" else "", name
+
+
+def _name(item: Json) -> str:
+    return str((item.get("metadata") or {}).get("name") or "")
+
+
+def _namespace(item: Json) -> str:
+    return str((item.get("metadata") or {}).get("namespace") or "")
+
+
+def _rules(role: Json) -> Iterator[Right]:
+    for index, rule in enumerate(role.get("rules") or []):
+        if isinstance(rule, dict):
+            yield Right(
+                item=role,
+                path=f"rules[{index}]",
+                groups=_texts(rule, "apiGroups"),
+                resources=_texts(rule, "resources"),
+                verbs=_texts(rule, "verbs"),
+                names=_texts(rule, "resourceNames"),
+            )
+
+
+def _texts(rule: Json, field: str) -> tuple[str, ...]:
+    found = rule.get(field)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def rights_must_be_few(rights: Iterable[Right], *, exempt: Collection[str]) -> Iterator[Flaw]:
+    """A node plugin has the rights that its work needs, and no wildcards.
+
+    Args:
+        rights: of the plugin's account.
+        exempt: what the vendor gives a reason for, such as ``list nodes`` or ``pods``.
+    """
+    for right in rights:
+        for group in right.groups:
+            for resource in right.resources:
+                allowed = ALLOWED.get((group, resource), frozenset())
+                beyond = [verb for verb in right.verbs if verb not in allowed]
+                beyond = [verb for verb in beyond if not _is_exempt(verb, resource, exempt)]
+                if beyond:
+                    shown = f"{resource}.{group}" if group else resource
+                    yield Flaw(
+                        item=right.item,
+                        field=right.path,
+                        where=f"{right.path} of {right.role}",
+                        got=f"{', '.join(beyond)} of {shown}",
+                        want="what a node plugin needs, or a reason in driver.extra_rights of the "
+                        "profile",
+                    )
+
+
+def _is_exempt(verb: str, resource: str, exempt: Collection[str]) -> bool:
+    """True if a text names the resource, and the verb or none at all."""
+    for text in exempt:
+        words = set(text.replace(",", " ").split())
+        if resource in words and (verb in words or not words & ALL):
+            return True
+    return False
+
+
+def status_writes_must_be_covered(
+    by_account: Iterable[Collection[Right]], *, driver: str
+) -> Iterator[Flaw]:
+    """Who may write the status of claims may write the part of its driver, from 1.36 on.
+
+    Args:
+        by_account: the rights of each account.
+        driver: its name.
+
+    Raises:
+        NotApplicable: no account may write the status of claims.
+    """
+    writers = 0
+    for rights in by_account:
+        verbs = [verb for verb in WRITES if any(right.covers(STATUS, verb) for right in rights)]
+        if not verbs:
+            continue
+        writers += 1
+        wanted = [f"{prefix}{verb}" for verb in verbs for prefix in PREFIXES]
+        if not any(
+            right.covers(DRIVER, verb) and (not right.names or driver in right.names)
+            for right in rights
+            for verb in wanted
+        ):
+            first = next(right for right in rights if right.covers(STATUS, verbs[0]))
+            yield Flaw(
+                item=first.item,
+                field=first.path,
+                where=f"{first.path} of {first.role}",
+                got=f"{', '.join(verbs)} of resourceclaims/status, and nothing of "
+                f"resourceclaims/driver for {driver}",
+                want=f"one of {', '.join(wanted)} on resourceclaims/driver, or each status write "
+                "is refused",
+            )
+    if not writers:
+        raise NotApplicable("no role grants writes of resourceclaims/status")

@@ -1,0 +1,207 @@
+"""Pods that a driver ships in its manifests: what they may do, and what a node plugin needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import posixpath
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+from typing import Final
+
+from pytest_dra.checks.flaws import Flaw
+from pytest_dra.spec import Json
+from pytest_dra.spec import NotApplicable
+
+WORKLOADS: Final = ("DaemonSet", "Deployment", "StatefulSet")
+
+REGISTRY: Final = "/var/lib/kubelet/plugins_registry"
+PLUGINS: Final = "/var/lib/kubelet/plugins"
+CDI: Final = ("/var/run/cdi", "/run/cdi", "/etc/cdi")
+
+NODE_CRITICAL: Final = "system-node-critical"
+"""Priority of pods without which a node is no use."""
+
+ROOT: Final = "/"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Workload:
+    """An object that makes pods.
+
+    Attributes:
+        item: the object.
+        pod: the spec of its pods.
+        name: kind and name.
+        namespace: "" where it names none.
+        account: the ServiceAccount of its pods.
+    """
+
+    item: Json
+    pod: Json
+    name: str
+    namespace: str
+    account: str
+
+    @property
+    def containers(self) -> list[tuple[str, Json]]:
+        """All containers, with their paths in the object."""
+        return [
+            (f"spec.template.spec.{field}[{index}]", each)
+            for field in ("initContainers", "containers")
+            for index, each in enumerate(_list(self.pod, field))
+        ]
+
+    @property
+    def host_paths(self) -> list[tuple[str, str]]:
+        """The paths of the host in its volumes, with their places."""
+        return [
+            (f"spec.template.spec.volumes[{index}].hostPath", str(_dict(each, "hostPath")["path"]))
+            for index, each in enumerate(_list(self.pod, "volumes"))
+            if _dict(each, "hostPath").get("path")
+        ]
+
+
+def workload_of(item: Json) -> Workload | None:
+    """An object as what makes pods; None for any other."""
+    kind = item.get("kind")
+    if kind not in WORKLOADS:
+        return None
+    pod = _dict(_dict(_dict(item, "spec"), "template"), "spec")
+    metadata = _dict(item, "metadata")
+    return Workload(
+        item=item,
+        pod=pod,
+        name=f"{kind} {metadata.get('name', '')}",
+        namespace=str(metadata.get("namespace") or ""),
+        account=str(pod.get("serviceAccountName") or pod.get("serviceAccount") or "default"),
+    )
+
+
+def plugins_among(workloads: Iterable[Workload]) -> list[Workload]:
+    """The DaemonSets that mount the kubelet's plugin registry; all of them if none does.
+
+    Raises:
+        NotApplicable: there is no DaemonSet.
+    """
+    every = [each for each in workloads if each.item.get("kind") == "DaemonSet"]
+    if not every:
+        raise NotApplicable("there is no DaemonSet among the manifests")
+    found = [each for each in every if _mounts(each, (REGISTRY,))]
+    return found or every
+
+
+def privileges_must_have_reasons(
+    workloads: Iterable[Workload], *, exempt: Collection[str]
+) -> Iterator[Flaw]:
+    """No pod is privileged, uses the host's network or processes or its whole file system.
+
+    Args:
+        workloads: of the manifests.
+        exempt: what the vendor gives a reason for; the word that the flaw names stands in it.
+    """
+    allowed = {word for text in exempt for word in text.replace(",", " ").split()}
+    for each in workloads:
+        for word, field in _privileges(each):
+            if word not in allowed:
+                yield Flaw(
+                    item=each.item,
+                    field=field,
+                    where=f"{field} of {each.name}",
+                    got=f"host path {word}" if word == ROOT else word,
+                    want="none of it, or a reason in driver.privileges of the profile",
+                )
+
+
+def _privileges(each: Workload) -> Iterator[tuple[str, str]]:
+    for word in ("hostNetwork", "hostPID"):
+        if each.pod.get(word) is True:
+            yield word, f"spec.template.spec.{word}"
+    for path, container in each.containers:
+        if _dict(container, "securityContext").get("privileged") is True:
+            yield "privileged", f"{path}.securityContext.privileged"
+    for path, host in each.host_paths:
+        if posixpath.normpath(ROOT + host.lstrip(ROOT)) == ROOT:
+            yield ROOT, path
+
+
+def plugins_must_be_fit_for_nodes(
+    plugins: Iterable[Workload], *, seamless: bool, injects_cdi: bool
+) -> Iterator[Flaw]:
+    """A node plugin survives a full node, knows its node and has the kubelet's directories.
+
+    Args:
+        plugins: the DaemonSets that register with the kubelet.
+        seamless: two pods of the driver may run on a node at a time.
+        injects_cdi: the driver writes CDI specs.
+    """
+    for each in plugins:
+        for field, got, want in _unfit(each, seamless=seamless, injects_cdi=injects_cdi):
+            yield Flaw(
+                item=each.item, field=field, where=f"{field} of {each.name}", got=got, want=want
+            )
+
+
+def _unfit(
+    each: Workload, *, seamless: bool, injects_cdi: bool
+) -> Iterator[tuple[str, object, str]]:
+    pod = "spec.template.spec"
+    priority = each.pod.get("priorityClassName")
+    if priority != NODE_CRITICAL:
+        yield f"{pod}.priorityClassName", priority, NODE_CRITICAL
+    rolling = _dict(_dict(_dict(each.item, "spec"), "updateStrategy"), "rollingUpdate")
+    surge = rolling.get("maxSurge")
+    surges = str(surge or 0).strip("%") not in ("", "0")
+    if surges and not seamless:
+        want = "0: the driver does not declare SeamlessUpgrade"
+        yield "spec.updateStrategy.rollingUpdate.maxSurge", surge, want
+    if "spec.nodeName" not in _downward(each):
+        yield f"{pod}.containers", "no environment variable from spec.nodeName", "the node's name"
+    if surges and seamless and "metadata.uid" not in _downward(each):
+        want = "the pod's uid, so that the sockets of two pods have different names"
+        yield f"{pod}.containers", "no environment variable from metadata.uid", want
+    wanted = [(REGISTRY,), (PLUGINS,), *([CDI] if injects_cdi else [])]
+    for paths in wanted:
+        if not _mounts(each, paths):
+            hosts = sorted(path for _, path in each.host_paths)
+            yield f"{pod}.volumes", hosts, f"the host path {' or '.join(paths)}, mounted"
+
+
+def _downward(each: Workload) -> set[str]:
+    """Fields of the pod that its containers get as environment variables."""
+    return {
+        str(_dict(_dict(variable, "valueFrom"), "fieldRef").get("fieldPath", ""))
+        for _, container in each.containers
+        for variable in _list(container, "env")
+    }
+
+
+def _mounts(each: Workload, paths: Iterable[str]) -> bool:
+    """True if a container has one of the paths, a part of it, or what contains it."""
+    mounted = {
+        mount.get("name")
+        for _, container in each.containers
+        for mount in _list(container, "volumeMounts")
+    }
+    hosts = [
+        PurePosixPath(str(_dict(volume, "hostPath")["path"]))
+        for volume in _list(each.pod, "volumes")
+        if _dict(volume, "hostPath").get("path") and volume.get("name") in mounted
+    ]
+    return any(
+        host == wanted or host in wanted.parents or wanted in host.parents
+        for host in hosts
+        for wanted in map(PurePosixPath, paths)
+    )
+
+
+def _dict(value: Any, field: str) -> Json:
+    found = value.get(field) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _list(value: Json, field: str) -> list[Json]:
+    found = value.get(field)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -1,0 +1,83 @@
+"""Small checks of attributes and capacities, in what the driver has sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tests.fake_driver.rig import Rig
+from tests.fake_driver.small_checks import check
+
+ENTRIES_MAX = 32
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SEMVER = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+
+
+def sent(rig: Rig) -> list[dict[str, Any]]:
+    """The specs of all slices that were sent."""
+    return [body["spec"] for method, body in rig.store.writes if method in ("POST", "PUT")]
+
+
+def devices(rig: Rig) -> list[dict[str, Any]]:
+    """All devices that were sent."""
+    return [device for spec in sent(rig) for device in spec.get("devices") or []]
+
+
+def _attributes(rig: Rig) -> Iterator[tuple[str, dict[str, Any]]]:
+    for device in devices(rig):
+        yield from device["attributes"].items()
+
+
+@check("ATTR-001")
+def _(rig: Rig) -> None:
+    assert all(len(value) == 1 for _, value in _attributes(rig))
+
+
+@check("ATTR-002")
+def _(rig: Rig) -> None:
+    assert all(IDENTIFIER.fullmatch(name.rpartition("/")[2]) for name, _ in _attributes(rig))
+
+
+@check("ATTR-003")
+def _(rig: Rig) -> None:
+    for device in devices(rig):
+        assert len(device["attributes"]) + len(device.get("capacity") or {}) <= ENTRIES_MAX
+
+
+@check("ATTR-004")
+def _(rig: Rig) -> None:
+    assert all(SEMVER.fullmatch(value.get("version", "0.0.0")) for _, value in _attributes(rig))
+
+
+@check("ATTR-005")
+def _(rig: Rig) -> None:
+    assert all("int" in value for name, value in _attributes(rig) if name == "index")
+
+
+@check("ATTR-006")
+def _(rig: Rig) -> None:
+    assert all("uuid" in device["attributes"] for device in devices(rig))
+
+
+@check("ATTR-008")
+def _(rig: Rig) -> None:
+    roots = [value for name, value in _attributes(rig) if name.endswith("/pcieRoot")]
+    assert all(root["string"].startswith("pci") for root in roots)
+
+
+@check("ATTR-010")
+def _(rig: Rig) -> None:
+    assert all("driverVersion" in device["attributes"] for device in devices(rig))
+
+
+@check("ATTR-012")
+def _(rig: Rig) -> None:
+    for device in devices(rig):
+        for value in (device.get("capacity") or {}).values():
+            assert not value["value"].startswith("-")
+
+
+@check("ATTR-014")
+def _(rig: Rig) -> None:
+    assert all(name.count("/") < 2 for name, _ in _attributes(rig))
