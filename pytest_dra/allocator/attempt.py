@@ -1,0 +1,145 @@
+"""Claims tried on nodes: fits, does not fit, or why that cannot be said."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import Final
+
+from pytest_dra.allocator import nodes
+from pytest_dra.allocator.bounds import Bounds
+from pytest_dra.allocator.counters import Ledger
+from pytest_dra.allocator.domains import Domain
+from pytest_dra.allocator.domains import Fatal
+from pytest_dra.allocator.domains import domains
+from pytest_dra.allocator.index import Index
+from pytest_dra.allocator.matching import match
+from pytest_dra.allocator.pools import View
+from pytest_dra.allocator.problem import Problem
+from pytest_dra.allocator.requests import Plan
+from pytest_dra.allocator.results import Json
+from pytest_dra.allocator.results import results
+from pytest_dra.allocator.search import Exhausted
+from pytest_dra.allocator.search import Restart
+from pytest_dra.allocator.search import Search
+from pytest_dra.allocator.state import State
+
+BUDGET: Final = 300_000
+"""Steps of one search, some seconds. A search that needs more is a puzzle, not a claim."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """The verdict for one node.
+
+    ``verdict`` is ``fits``, ``nofit`` (proved), ``node`` (an error of this node alone: a pool
+    contradicts itself and nothing else fits), ``fatal`` (the scheduler gives up on the pod for
+    now), ``budget`` (the search was cut short). ``results`` has one AllocationResult per claim.
+    """
+
+    node: str
+    verdict: str
+    results: tuple[Json, ...] = ()
+    error: str = ""
+    steps: int = 0
+
+
+class Attempt:
+    """One pod's claims, to be tried on one node after the other. The state must not change."""
+
+    def __init__(
+        self, index: Index, state: State, classes: Mapping[str, Mapping[str, Any]],
+        claims: Sequence[Mapping[str, Any]], *, budget: int = BUDGET,
+    ) -> None:  # fmt: skip
+        self.index = index
+        self.state = state
+        self.rules = index.rules
+        self.plan = Plan(claims, classes, index)
+        self.budget = budget
+        self.ledger = Ledger(state)
+        self._quick = self.plan.simple and bool(self.plan.units) and budget > 0
+
+    def on(self, node: Mapping[str, Any]) -> Answer:
+        """Try all claims on a node."""
+        view = self.index.view(node)
+        if self._quick and not view.fault and self._hopeless(view):
+            return _refused(node, view, 0)
+        name = nodes.name_of(node)
+        fault = view.fault or self.plan.fault
+        if fault:
+            return Answer(name, "fatal", error=fault)
+        try:
+            return self._search(node, view, domains(self.plan, view, node, self.rules))
+        except Fatal as error:
+            return Answer(name, "fatal", error=str(error))
+        except Exhausted:
+            return Answer(name, "budget", error=f"no answer in {self.budget} steps")
+
+    def careful(self, view: View) -> bool:
+        """True if what is looked at on one node decides about the next ones."""
+        differing = self.index.generations_differ
+        return bool(differing and view.consumers) and any(
+            pool.key in differing for pool in view.pools
+        )
+
+    def _hopeless(self, view: View) -> bool:
+        """True if some request has too few devices, and nothing can abort the attempt."""
+        few = False
+        state, rules = self.state, self.rules
+        busy = state.busy(view) if state.pools else 0
+        for unit in self.plan.units:
+            option = unit.options[0]
+            found = option.matches.get(view.signature) or match(option, view, rules)
+            free = -1 if option.admin else ~busy
+            if found.fatal & free or view.broken:
+                return False
+            if (found.usable & free & ~view.elsewhere).bit_count() < option.count:
+                few = True
+        return few and not self.careful(view)
+
+    def _search(self, node: nodes.Node, view: View, found: list[Domain]) -> Answer:
+        careful = self.careful(view)
+        problem = self._problem(view, found, careful=careful)
+        cuts = None if problem.all_clean or careful else Bounds(problem)
+        search = Search(problem, self.budget, cuts=cuts)
+        try:
+            frames = search.run()
+        except Restart:
+            problem = self._problem(view, found, careful=careful)
+            search = Search(problem, self.budget, cuts=Bounds(problem))
+            frames = search.run()
+        if frames is None:
+            return _refused(node, view, search.steps)
+        chosen = [(frame.unit, frame.domain.option, frame.place) for frame in frames]
+        made = results(self.plan, view, node, chosen, search.selected, self.rules)
+        return Answer(nodes.name_of(node), "fits", tuple(made), steps=search.steps)
+
+    def _problem(self, view: View, found: list[Domain], *, careful: bool) -> Problem:
+        return Problem(self.plan, view, found, self.state, self.ledger, careful=careful)
+
+
+def _refused(node: nodes.Node, view: View, steps: int) -> Answer:
+    name = nodes.name_of(node)
+    if view.invalid:
+        faults = [f"{'/'.join(pool.key)} is {pool.fault}" for pool in view.pools if pool.invalid]
+        return Answer(name, "node", error=f"pool {'; pool '.join(faults)}", steps=steps)
+    return Answer(name, "nofit", steps=steps)
+
+
+def unavailable(node: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of the claims whose allocation cannot be used from a node."""
+    found = []
+    for claim in claims:
+        allocation = (claim.get("status") or {}).get("allocation") or {}
+        selector = allocation.get("nodeSelector")
+        if selector is None:
+            continue
+        try:
+            fits = nodes.selects(selector, node)
+        except nodes.SelectorError:
+            fits = False
+        if not fits:
+            found.append(str((claim.get("metadata") or {}).get("name")))
+    return found
