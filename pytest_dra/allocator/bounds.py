@@ -249,10 +249,12 @@ def _looks(problem: Problem, place: int) -> Any:
         if not domain.usable & bit:
             values.append(None)
             continue
-        values.append([
-            problem.value(domain.option, constraint, place)
-            for constraint in domain.option.constraints
-        ])
+        values.append(
+            [
+                problem.value(domain.option, constraint, place)
+                for constraint in domain.option.constraints
+            ]
+        )
     looks = [repr(values), bool(problem.busy & bit)]
     if view.consumers & bit:
         looks += [part.pool.key, repr(device.get("consumesCounters"))]

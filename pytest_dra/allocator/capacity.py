@@ -188,7 +188,7 @@ def _violates(amount: _Amount, policy: Policy | None, rules: Rules) -> bool:
     reach = policy.get("validRange")
     if reach is not None:
         return _outside(amount, reach, rules)
-    values = policy.get("validValues")
+    values = policy.get("validValues") or ()
     return bool(values) and all(amount.nanos != _amount(value).nanos for value in values)
 
 

@@ -11,7 +11,12 @@ from typing import Final
 
 _SCALARS: Final = ("string", "int", "bool", "version")
 _LISTS: Final = ("ints", "bools", "strings", "versions")
-_SINGLE: Final = (("int", "ints"), ("bool", "bools"), ("string", "strings"), ("version", "versions"))
+_SINGLE: Final = (
+    ("int", "ints"),
+    ("bool", "bools"),
+    ("string", "strings"),
+    ("version", "versions"),
+)
 
 Value = Any
 """An attribute's value for comparisons: hashable, None if it has none of a known type."""

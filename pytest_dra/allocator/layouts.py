@@ -103,6 +103,14 @@ class Layout:
         return amounts
 
 
+def encoded(value: Any) -> bytes:
+    """A value as bytes: the same for values that are equal, as long as their keys have one order."""
+    try:
+        return marshal.dumps(value, _MARSHAL)
+    except ValueError:
+        return repr(value).encode()
+
+
 def nanos(holder: Mapping[str, Any] | None) -> int:
     """The amount of a ``value`` in billionths; zero if there is none."""
     value = (holder or {}).get("value")
@@ -135,11 +143,7 @@ class Layouts:
 
     def find(self, driver: str, devices: Sequence[Device]) -> Layout:
         """The layout for a list of devices."""
-        try:
-            text = marshal.dumps((driver, devices), _MARSHAL)
-        except ValueError:
-            text = repr((driver, devices)).encode()
-        digest = hashlib.blake2b(text, digest_size=16).digest()
+        digest = hashlib.blake2b(encoded((driver, devices)), digest_size=16).digest()
         layout = self.known.get(digest)
         if layout is None:
             layout = Layout(len(self.known), driver, devices, self.rules)

@@ -5,7 +5,6 @@ Most of it depends on the contents of slices only and is remembered for nodes th
 
 from __future__ import annotations
 
-import marshal
 from typing import Any
 from typing import Final
 
@@ -13,6 +12,7 @@ from pytest_dra.allocator import taints
 from pytest_dra.allocator.capacity import Price
 from pytest_dra.allocator.capacity import price
 from pytest_dra.allocator.layouts import Layout
+from pytest_dra.allocator.layouts import encoded
 from pytest_dra.allocator.layouts import ordered
 from pytest_dra.allocator.pools import View
 from pytest_dra.allocator.requests import Option
@@ -27,10 +27,7 @@ _prices: dict[tuple[bytes, Rules], Price] = {}
 def price_of(option: Option, layout: Layout, place: int, rules: Rules) -> Price:
     """What one share of a device costs for a request."""
     capacity = layout.devices[place].get("capacity") or {}
-    try:
-        key = marshal.dumps((option.requests, capacity), 2), rules
-    except ValueError:
-        return price(option.requests, capacity, rules)
+    key = encoded((option.requests, capacity)), rules
     found = _prices.get(key)
     if found is None:
         if len(_prices) >= _PRICES_MAX:
@@ -119,5 +116,3 @@ def why_fatal(option: Option, view: View, place: int, rules: Rules) -> str:
         text: Any = getattr(error, "message", error)
         return f"selector #{number} on {name}: {text}"
     return f"{name}: {price_of(option, part.layout, inner, rules).fault}"
-
-

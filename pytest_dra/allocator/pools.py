@@ -188,9 +188,7 @@ def _ignored(one: Slice, rules: Rules) -> bool:
     return not rules.groups and one.layout.grouped
 
 
-def _pool(
-    key: PoolKey, kept: list[Slice], every: Sequence[Slice], rules: Rules
-) -> Pool | None:
+def _pool(key: PoolKey, kept: list[Slice], every: Sequence[Slice], rules: Rules) -> Pool | None:
     """A pool of slices that reach the node; None if they are out of date."""
     if len(kept) == kept[0].count:
         return _built(key, kept, (), rules)

@@ -132,9 +132,7 @@ class Plan:
     ) -> None:
         constraints = []
         for number, spec in enumerate(specs):
-            distinct = (
-                spec.get("distinctAttribute") is not None and self._rules.variant != "stable"
-            )
+            distinct = spec.get("distinctAttribute") is not None and self._rules.variant != "stable"
             if spec.get("matchAttribute") is None and not distinct:
                 raise PlanError(f"{where}, constraint #{number}: of no kind that is known")
             lists = self._rules.list_attributes

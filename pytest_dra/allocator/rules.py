@@ -110,6 +110,6 @@ def rules(
         raise RulesError(f"no variant {variant!r}, want one of {', '.join(VARIANTS)}")
     for name in (variant,) if variant else VARIANTS:
         if enabled <= _SUPPORTED[name]:
-            on = dict.fromkeys((GATES[gate] for gate in enabled), True)
-            return Rules(minor=minor, variant=name, **on)
+            fields = dict.fromkeys((GATES[gate] for gate in enabled), True)
+            return Rules(minor=minor, variant=name, **fields)
     raise RulesError(f"variant {variant} does not support all of {', '.join(sorted(enabled))}")

@@ -98,15 +98,17 @@ class Search:
                 if self.steps > self.budget:
                     raise Exhausted
                 frame = self.stack[-1]
-                is_choice = frame.__class__ is Choice
-                outcome = self._alternative(frame) if is_choice else self._next(frame)  # type: ignore[arg-type]
+                if isinstance(frame, Choice):
+                    outcome = self._alternative(frame)
+                else:
+                    outcome = self._next(frame)
             elif not self.stack:
                 if outcome is EXCEEDED:
                     raise Fatal("more devices than a claim can have")
                 return None
             else:
                 outcome = self._back(outcome)
-        return [frame for frame in self.stack if frame.__class__ is Pick]  # type: ignore[misc]
+        return [frame for frame in self.stack if isinstance(frame, Pick)]
 
     def _enter(self, unit: int) -> str | None:
         if unit >= len(self.units):
@@ -194,10 +196,10 @@ class Search:
         claim = self.units[frame.unit].claim
         if outcome is EXCEEDED and self._exceeded_in != claim:
             outcome = FAIL
-        if frame.__class__ is Choice:
-            frame.exceeded = frame.exceeded and outcome is EXCEEDED  # type: ignore[union-attr]
+        if isinstance(frame, Choice):
+            frame.exceeded = frame.exceeded and outcome is EXCEEDED
             return None
-        return self._failed(frame, claim, outcome)  # type: ignore[arg-type]
+        return self._failed(frame, claim, outcome)
 
     def _failed(self, frame: Pick, claim: int, outcome: str) -> str | None:
         self.problem.undo(frame, claim)

@@ -75,9 +75,7 @@ def _reaches(rule: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
     )
 
 
-def _tainted(
-    device: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]
-) -> Mapping[str, Any]:
+def _tainted(device: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     more = [
         (rule.get("spec") or {}).get("taint")
         for rule in rules

@@ -35,7 +35,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """Reads ``y`` and ``n`` as the oracle does: as truth values, whose text they become."""
 
 
-_Loader.add_implicit_resolver("!truth", re.compile("[yYnN]"), list("yYnN"))
+_Loader.add_implicit_resolver("!truth", re.compile("^[yYnN]$"), list("yYnN"))
 _Loader.add_constructor("!truth", lambda _, node: str(node.value in "yY").lower())
 
 
