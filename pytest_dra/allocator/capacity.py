@@ -178,13 +178,18 @@ def _in_milli(reach: Mapping[str, Any], rules: Rules) -> bool:
     return True
 
 
+def _is_default(amount: _Amount, default: Any) -> bool:
+    if default is None or amount.spelling is None:
+        return False
+    return amount.spelling == _amount(default).spelling
+
+
 def _violates(amount: _Amount, policy: Policy | None, rules: Rules) -> bool:
     if policy is None:
         return False
     default = policy.get("default")
-    if default is not None and amount.spelling is not None:
-        if amount.spelling == _amount(default).spelling:
-            return False
+    if _is_default(amount, default):
+        return False
     reach = policy.get("validRange")
     if reach is not None:
         return _outside(amount, reach, rules)
