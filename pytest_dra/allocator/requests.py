@@ -151,9 +151,9 @@ class Plan:
             raise PlanError(f"{where}: has alternatives, DRAPrioritizedList is off")
         exactly = request.get("exactly")
         sources = [one for one in (exactly, *alternatives) if one is not None]
-        if not self._rules.consumable and self._rules.variant != "stable":
-            if any(source.get("capacity") is not None for source in sources):
-                raise PlanError(f"{where}: asks for capacity, DRAConsumableCapacity is off")
+        priced = self._rules.consumable or self._rules.variant == "stable"
+        if not priced and any(source.get("capacity") is not None for source in sources):
+            raise PlanError(f"{where}: asks for capacity, DRAConsumableCapacity is off")
         name = request.get("name") or ""
         if alternatives:
             return [
