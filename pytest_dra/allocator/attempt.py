@@ -21,6 +21,7 @@ from pytest_dra.allocator.problem import Problem
 from pytest_dra.allocator.requests import Plan
 from pytest_dra.allocator.results import Json
 from pytest_dra.allocator.results import results
+from pytest_dra.allocator.search import PATIENCE
 from pytest_dra.allocator.search import Exhausted
 from pytest_dra.allocator.search import Restart
 from pytest_dra.allocator.search import Search
@@ -47,17 +48,22 @@ class Answer:
 
 
 class Attempt:
-    """One pod's claims, to be tried on one node after the other. The state must not change."""
+    """One pod's claims, to be tried on one node after the other. The state must not change.
+
+    ``budget`` are the steps that a search may take, ``patience`` the failures after which it
+    looks for what it can leave out.
+    """
 
     def __init__(
         self, index: Index, state: State, classes: Mapping[str, Mapping[str, Any]],
-        claims: Sequence[Mapping[str, Any]], *, budget: int = BUDGET,
+        claims: Sequence[Mapping[str, Any]], *, budget: int = BUDGET, patience: int = PATIENCE,
     ) -> None:  # fmt: skip
         self.index = index
         self.state = state
         self.rules = index.rules
         self.plan = Plan(claims, classes, index)
         self.budget = budget
+        self.patience = patience
         self.ledger = Ledger(state)
         self._quick = self.plan.simple and bool(self.plan.units) and budget > 0
 
@@ -103,7 +109,7 @@ class Attempt:
         careful = self.careful(view)
         problem = self._problem(view, found, careful=careful)
         cuts = None if problem.all_clean or careful else Bounds(problem)
-        search = Search(problem, self.budget, cuts=cuts)
+        search = Search(problem, self.budget, cuts=cuts, patience=self.patience)
         try:
             frames = search.run()
         except Restart:
