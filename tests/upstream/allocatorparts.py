@@ -39,7 +39,7 @@ TOLERATIONS: Final[tuple[Json, ...]] = (
     {"operator": "Exists"}, {"key": "k", "operator": "Exists"}, {"key": "k", "value": "v"},
     {"key": "k", "operator": "Exists", "effect": "NoSchedule"}, {"key": "x", "value": "v"},
 )  # fmt: skip
-GROUPS: Final = (["a"], ["b"], ["a", "b"], [], ["b", "c"])
+GROUPS: Final[tuple[list[str], ...]] = (["a"], ["b"], ["a", "b"], [], ["b", "c"])
 
 
 class Parts:
@@ -145,10 +145,11 @@ class Parts:
 
     def device_place(self) -> Json:
         """Where a device is."""
-        return self.pick((
+        choices: tuple[Json, ...] = (
             {"nodeName": "n1"}, {"nodeName": "n2"}, {"allNodes": True},
             {"nodeSelector": self.selector()}, {},
-        ))  # fmt: skip
+        )  # fmt: skip
+        return self.pick(choices)
 
     def devices(self) -> list[Json]:
         """Devices of a slice."""

@@ -16,7 +16,7 @@ _DRIVER: Final = "gpu.example.com"
 
 def scenario(seed: int) -> Json:
     """The scenario of a seed."""
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311 - repeatable, not secret
     kinds = draw.choice((1, 1, 2, 2, 3))
     counted = draw.random() < 0.4
     shared = draw.random() < 0.2
@@ -95,14 +95,18 @@ def _claim(draw: random.Random, name: str, kinds: int) -> Json:
     devices: Json = {"requests": requests}
     if draw.random() < 0.55:
         devices["constraints"] = [
-            {
-                draw.choice(("matchAttribute", "matchAttribute", "distinctAttribute")):
-                    f"{_DRIVER}/{draw.choice(('group', 'group', 'kind', 'index', 'tags'))}",
-                **({"requests": ["r0", "r1"]} if draw.random() < 0.3 and len(requests) > 1 else {}),
-            }
-            for _ in range(draw.choice((1, 1, 2)))
-        ]  # fmt: skip
+            _constraint(draw, several=len(requests) > 1) for _ in range(draw.choice((1, 1, 2)))
+        ]
     return {"metadata": {"name": name}, "spec": {"devices": devices}}
+
+
+def _constraint(draw: random.Random, *, several: bool) -> Json:
+    kind = draw.choice(("matchAttribute", "matchAttribute", "distinctAttribute"))
+    name = draw.choice(("group", "group", "kind", "index", "tags"))
+    made: Json = {kind: f"{_DRIVER}/{name}"}
+    if draw.random() < 0.3 and several:
+        made["requests"] = ["r0", "r1"]
+    return made
 
 
 def _wish(draw: random.Random, kinds: int) -> Json:
