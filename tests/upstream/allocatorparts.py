@@ -201,12 +201,15 @@ class Parts:
             return {kind: values}
         if self.chance(0.01):
             return {}
-        return {
+        other = {"string": self.pick(("0", "1"))} if self.chance(0.5) else {"int": 1}
+        known: Json = {
             "numa": {"int": self.count((0, 0, 1, 2))},
             "model": {"string": self.pick(("a", "a", "b"))},
             "flag": {"bool": self.chance(0.6)},
             "ver": {"version": self.pick(("1.0.0", "1.2.0", "1.0.0+b"))},
-        }.get(name, {"string": self.pick(("0", "1"))} if self.chance(0.5) else {"int": 1})
+        }
+        made: Json = known.get(name, other)
+        return made
 
     def shareable(self, made: Json) -> None:
         """Capacities, and whether they can be shared."""

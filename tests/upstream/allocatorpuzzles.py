@@ -82,7 +82,7 @@ def _device(draw: random.Random, number: int, kinds: int, *, counted: bool, shar
 
 
 def _claim(draw: random.Random, name: str, kinds: int) -> Json:
-    requests = []
+    requests: list[Json] = []
     for number in range(draw.choice((1, 2, 2, 3))):
         wish = _wish(draw, kinds)
         if draw.random() < 0.2:
