@@ -259,9 +259,10 @@ def _looks(problem: Problem, place: int) -> Any:
     looks = [repr(values), bool(problem.busy & bit)]
     if view.consumers & bit:
         looks += [part.pool.key, repr(device.get("consumesCounters"))]
-    if view.shareable & bit or place in problem.stored:
+    stored = problem.stored(place)
+    if view.shareable & bit or stored is not None:
         looks += [bool(view.shareable & bit), repr(device.get("capacity"))]
-        looks.append(repr(problem.stored.get(place)))
+        looks.append(repr(stored))
         use = problem.state.pools.get(part.slice.key)
         looks.append(use is not None and use.shared(part.layout.name(inner)))
     return tuple(looks)

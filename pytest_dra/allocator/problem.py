@@ -26,9 +26,8 @@ _UNKNOWN: Final = object()
 class Problem:
     """What the search works on.
 
-    ``busy`` are devices in use in the cluster, ``stored`` the capacity that is consumed of some,
-    ``picked`` devices that were taken for any claim and ``own`` those by claim, ``results`` the
-    number of devices of each claim.
+    ``busy`` are devices in use in the cluster, ``picked`` devices that were taken for any claim
+    and ``own`` those by claim, ``results`` the number of devices of each claim.
     """
 
     def __init__(
@@ -41,7 +40,6 @@ class Problem:
         self.state = state
         self.rules: Rules = state.rules
         self.busy = state.busy(view)
-        self.stored = state.consuming(view) if self.rules.sharing else {}
         self.booking = Booking(ledger, groups=self.rules.groups)
         self.ledger = ledger
         self.picked = 0
@@ -93,7 +91,7 @@ class Problem:
         if option.every and not bit & domain.usable & self.open_to(domain, claim):
             return False
         shared = bool(self.view.shareable & bit)
-        tight = shared or place in self.stored
+        tight = shared or self.stored(place) is not None
         if tight and not option.every and not self._has_room(option, place):
             return False
         part = self.view.part(place)
@@ -124,6 +122,13 @@ class Problem:
             self.picked |= bit
             self.own[claim] |= bit
         return True
+
+    def stored(self, place: int) -> Mapping[str, int] | None:
+        """What is consumed of a device in the cluster, None if nothing is."""
+        if not self.state.pools or not self.rules.sharing:
+            return None
+        part = self.view.part(place)
+        return self.state.consumed(part.slice.key, part.layout.name(place - part.offset))
 
     def _release(self, frame: Any, part: Any, inner: int) -> None:
         if frame.saved is not None:
@@ -164,7 +169,7 @@ class Problem:
     def _has_room(self, option: Option, place: int) -> bool:
         part = self.view.part(place)
         cost = price_of(option, part.layout, place - part.offset, self.rules)
-        stored: Mapping[str, int] = self.stored.get(place) or {}
+        stored = self.stored(place) or {}
         held = self.shares.get(place) or {}
         return all(
             amount + stored.get(name, 0) + held.get(name, 0) <= cost.limits[name]
