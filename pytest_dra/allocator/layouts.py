@@ -45,8 +45,8 @@ class Layout:
     """
 
     __slots__ = (
-        "_consumption", "bits", "conditional", "conditions_set", "consumers", "devices", "driver", "duplicate",
-        "full", "grouped", "id", "prepared", "priced", "shareable", "size", "tainted",
+        "_consumption", "bits", "conditional", "conditions_set", "consumers", "devices", "driver",
+        "duplicate", "full", "grouped", "id", "prepared", "priced", "shareable", "size", "tainted",
     )  # fmt: skip
 
     def __init__(self, number: int, driver: str, devices: Sequence[Device], rules: Rules) -> None:

@@ -69,11 +69,15 @@ class Pick:
 
 
 class Search:
-    """One search over a problem; ``cuts`` is None for the plain one."""
+    """One search over a problem; ``cuts`` is None for the plain one.
+
+    ``span`` limits it to some of the requests, as if there were no others.
+    """
 
     def __init__(
-        self, problem: Problem, budget: int, *, cuts: Bounds | None, patience: int = PATIENCE
-    ) -> None:
+        self, problem: Problem, budget: int, *, cuts: Bounds | None, patience: int = PATIENCE,
+        span: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
         self.problem = problem
         self.steps = 0
         self.budget = budget
@@ -82,6 +86,7 @@ class Search:
         self.stack: list[Choice | Pick] = []
         self.selected: dict[int, int] = {}
         self._exceeded_in = -1
+        self._first, self._last = span or (0, len(self.units))
         self._failures = 0
         self._patience = patience
         self._memory: dict[Any, str] = {}
@@ -94,7 +99,7 @@ class Search:
             Exhausted: the budget is used up.
             Restart: a plain search fails too often.
         """
-        outcome = self._enter(0)
+        outcome = self._enter(self._first)
         while outcome is not DONE:
             if outcome is None:
                 self.steps += 1
@@ -114,7 +119,7 @@ class Search:
         return [frame for frame in self.stack if isinstance(frame, Pick)]
 
     def _enter(self, unit: int) -> str | None:
-        if unit >= len(self.units):
+        if unit >= self._last:
             return DONE
         one = self.units[unit]
         if self.cuts is not None and not self.cuts.may_fit(unit):
@@ -146,7 +151,7 @@ class Search:
         cuts = self.cuts
         if cuts is not None and cuts.allowed(unit) and not domain.option.every:
             frame.scan = scan = cuts.narrowed(domain, claim, scan)
-            if scan.bit_count() < wanted or cuts.too_dear(domain, scan, wanted):
+            if scan.bit_count() < wanted or cuts.too_dear(unit, domain, wanted):
                 return FAIL
             frame.key = cuts.key(unit, domain, index, scan)
             known = self._memory.get(frame.key)
