@@ -197,11 +197,16 @@ class Problem:
         Raises:
             Fatal: a derived attribute fails.
         """
+        found = self.look_up(option, constraint, place)
+        if found is attributes.FAILED:
+            raise Fatal(f"request {option.full_name}: {constraint.attribute} cannot be derived")
+        return found
+
+    def look_up(self, option: Option, constraint: Constraint, place: int) -> Any:
+        """The value of a device for a constraint, ``ABSENT`` or ``FAILED``."""
         key = (id(constraint), option.derived.get(constraint.attribute))
         values = self._values.setdefault(key, {})
         found = values.get(place, _UNKNOWN)
         if found is _UNKNOWN:
             found = values[place] = attributes.value(option, constraint, place, self.view)
-        if found is attributes.FAILED:
-            raise Fatal(f"request {option.full_name}: {constraint.attribute} cannot be derived")
         return found
