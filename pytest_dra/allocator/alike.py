@@ -12,7 +12,7 @@ def classes(problem: Problem) -> dict[int, int]:
     """For each device those that differ from it in nothing that the claims can see."""
     usable = 0
     for domain in problem.domains:
-        usable |= domain.usable
+        usable |= domain.usable | domain.fatal
     groups: dict[Any, int] = {}
     keys: dict[int, Any] = {}
     for place in ordered(usable):
@@ -29,15 +29,12 @@ def _looks(problem: Problem, place: int) -> Any:
     device = part.layout.devices[inner]
     values: list[Any] = []
     for domain in problem.domains:
-        if not domain.usable & bit:
+        values.append(bool(domain.fatal & bit))
+        if domain.usable & bit:
+            option = domain.option
+            values.append([problem.look_up(option, one, place) for one in option.constraints])
+        else:
             values.append(None)
-            continue
-        values.append(
-            [
-                problem.value(domain.option, constraint, place)
-                for constraint in domain.option.constraints
-            ]
-        )
     looks: list[Any] = [_text(values), bool(problem.busy & bit)]
     if view.consumers & bit:
         looks += [part.pool.key, _text(device.get("consumesCounters"))]

@@ -1,6 +1,8 @@
 """What cuts the search without changing its answer: devices that are alike, and what cannot fit.
 
-Only subtrees are cut in which there is no solution and nothing that aborts the attempt.
+Only subtrees are cut in which there is no solution and nothing that aborts the attempt. What has
+failed once fails again, also with devices that are like those of the first time; what has not been
+tried may be left out where nothing can abort.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ class Bounds:
         union, found = problem.view.consumers, []
         for unit in reversed(problem.plan.units):
             for option in unit.options:
-                union |= problem.domains[option.number].usable
+                domain = problem.domains[option.number]
+                union |= domain.usable | domain.fatal
             found.append(union)
         return found[::-1]
 

@@ -38,7 +38,7 @@ class Index:
             self._add(sequence, source)
         self._by_labels = any(_looks_at_labels(one) for one in self._shared)
         self.generations_differ = frozenset(
-            key for key, found in self.by_pool.items() if len({one.generation for one in found}) > 1
+            key for key, found in self.by_pool.items() if _changes(found)
         )
         if not self._shared and rules.variant != "stable":
             for name in self._near:
@@ -84,3 +84,10 @@ def _looks_at_labels(one: Slice) -> bool:
     if "nodeSelector" in one.place:
         return True
     return bool(one.per_device) and any("nodeSelector" in each for each in one.layout.devices)
+
+
+def _changes(found: Sequence[Slice]) -> bool:
+    """True if there are several generations of a pool with counters."""
+    if len({one.generation for one in found}) < 2:
+        return False
+    return any(one.spec_sets or one.layout.consumers for one in found)

@@ -149,10 +149,11 @@ class Search:
             scan = problem.open_to(domain, claim) >> start << start & ~excluded
         frame = Pick(unit, domain, index, scan, excluded)
         cuts = self.cuts
-        if cuts is not None and cuts.allowed(unit) and not domain.option.every:
-            frame.scan = scan = cuts.narrowed(domain, claim, scan)
-            if scan.bit_count() < wanted or cuts.too_dear(unit, domain, wanted):
-                return FAIL
+        if cuts is not None and not domain.option.every:
+            if cuts.allowed(unit):
+                frame.scan = scan = cuts.narrowed(domain, claim, scan)
+                if scan.bit_count() < wanted or cuts.too_dear(unit, domain, wanted):
+                    return FAIL
             frame.key = cuts.key(unit, domain, index, scan)
             known = self._memory.get(frame.key)
             if known is not None:
@@ -218,7 +219,7 @@ class Search:
         if cuts is None:
             if self._failures > self._patience and self.problem.all_clean:
                 raise Restart
-        elif frame.scan and cuts.allowed(frame.unit):
+        elif frame.scan:
             same = cuts.alike(frame.place)
             frame.scan &= ~same
             frame.excluded |= same
