@@ -69,7 +69,7 @@ class Quantity:
     ``nanos`` is the amount in billionths, ``canonical`` the form in which a server returns it.
     ``style`` is ``decimal``, ``exponent`` or ``binary``. The server keeps most amounts as
     ``number * 10**scale``, with a number of 64 bits; ``large`` ones it keeps in another form,
-    which it does not convert to an integer.
+    which it does not convert to an integer. ``kept`` is true if it holds on to the text, too.
     """
 
     nanos: int
@@ -78,6 +78,7 @@ class Quantity:
     number: int = dataclasses.field(default=0, compare=False)
     scale: int = dataclasses.field(default=0, compare=False)
     large: bool = dataclasses.field(default=False, compare=False)
+    kept: bool = dataclasses.field(default=False, compare=False)
 
     @classmethod
     def parse(cls, value: str | int) -> Quantity:
@@ -187,7 +188,7 @@ def canonical(value: str | int) -> str:
 @functools.lru_cache(maxsize=4096)
 def _parse(text: str) -> Quantity:
     if text == "0":
-        return Quantity(0, "0")
+        return Quantity(0, "0", kept=True)
     match = _PARTS.fullmatch(text) if 0 < len(text) <= _TEXT_MAX else None
     if match is None:
         raise QuantityError(f"not a quantity: {text[:80]!r}, want for example 500m, 2 or 1.5Gi")
@@ -217,7 +218,13 @@ def _parse(text: str) -> Quantity:
     if match["sign"] == "-":
         amount, number = -amount, -number
     return Quantity(
-        amount, text if kept else _canonical(amount, style), style, number, scale, large
+        amount,
+        text if kept else _canonical(amount, style),
+        style,
+        number,
+        scale,
+        large,
+        kept=kept,
     )
 
 

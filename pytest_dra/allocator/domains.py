@@ -1,0 +1,91 @@
+"""What each request can take on one node, before the search."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pytest_dra.allocator import nodes
+from pytest_dra.allocator.layouts import ordered
+from pytest_dra.allocator.matching import match
+from pytest_dra.allocator.matching import why_fatal
+from pytest_dra.allocator.pools import View
+from pytest_dra.allocator.requests import RESULTS_MAX
+from pytest_dra.allocator.requests import Option
+from pytest_dra.allocator.requests import Plan
+from pytest_dra.allocator.rules import Rules
+
+OPTIONAL_OPERATIONS: Final = "DRAOptionalNodeOperations"
+"""What a node declares if its kubelet knows of optional node operations."""
+
+
+class Fatal(Exception):
+    """The scheduler aborts the attempt for the pod."""
+
+
+class Domain:
+    """Devices of a node for one option.
+
+    ``usable`` ones can be taken as far as their own properties go, ``fatal`` ones abort when they
+    are reached. ``members`` are the devices of a request for all. ``count`` is how many are wanted.
+    """
+
+    __slots__ = ("count", "fatal", "members", "option", "usable")
+
+    def __init__(self, option: Option, view: View, node: nodes.Node, rules: Rules) -> None:
+        found = match(option, view, rules)
+        self.option = option
+        self.usable = found.usable
+        self.fatal = found.fatal
+        self.members: list[int] = []
+        self.count = option.count
+        taken = found.taken
+        if view.elsewhere or view.broken:
+            taken &= ~view.elsewhere
+            self.usable &= ~(view.elsewhere | view.broken)
+            self.fatal = found.failed | (taken & (found.unpriced | view.broken))
+        if view.skipping and not _skips(node, rules):
+            self.usable &= ~view.skipping
+        if option.every:
+            self._collect(taken & found.roomy, view, rules)
+
+    def _collect(self, taken: int, view: View, rules: Rules) -> None:
+        for pool in view.pools:
+            if pool.fault:
+                text = f"asks for all devices, but pool {'/'.join(pool.key)} is {pool.fault}"
+                raise Fatal(f"request {self.option.full_name}: {text}")
+        if self.fatal:
+            place = ordered(self.fatal)[0]
+            raise Fatal(why_fatal(self.option, view, place, rules))
+        self.members = ordered(taken)
+        self.count = len(self.members)
+
+
+def _skips(node: nodes.Node, rules: Rules) -> bool:
+    """True if devices whose node operations are optional can be used."""
+    if rules.variant != "experimental":
+        return True
+    return rules.optional_operations and nodes.declares(node, OPTIONAL_OPERATIONS)
+
+
+def domains(plan: Plan, view: View, node: nodes.Node, rules: Rules) -> list[Domain]:
+    """One domain per option of a plan, by the options' numbers.
+
+    Raises:
+        Fatal: the scheduler aborts before it searches.
+    """
+    made = [Domain(option, view, node, rules) for option in plan.options]
+    if not plan.simple:
+        _limit(plan, made)
+    return made
+
+
+def _limit(plan: Plan, made: list[Domain]) -> None:
+    least = 0
+    claim = -1
+    for unit in plan.units:
+        if unit.claim != claim:
+            claim, least = unit.claim, 0
+        wanted = min(made[option.number].count for option in unit.options)
+        if wanted > RESULTS_MAX - least:
+            raise Fatal(f"request {unit.name}: {wanted} devices on top of {least} are too many")
+        least += wanted

@@ -1,0 +1,115 @@
+"""What a scheduler runs: release, feature gates, and the copy of the allocator that they select."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+LATEST: Final = 37
+"""Minor version whose behaviour is the default."""
+
+VARIANTS: Final = ("stable", "incubating", "experimental")
+"""Copies of the allocator, in the order in which a scheduler looks for one that will do."""
+
+GATES: Final = {
+    "DRAAdminAccess": "admin_access",
+    "DRAPrioritizedList": "prioritized_list",
+    "DRAPartitionableDevices": "partitionable",
+    "DRADeviceTaints": "taints",
+    "DRADeviceBindingConditions": "binding",
+    "DRAConsumableCapacity": "consumable",
+    "DRAFractionalCapacityRange": "fractional",
+    "DRAListTypeAttributes": "list_attributes",
+    "DRAOptionalNodeOperations": "optional_operations",
+    "DRADerivedAttributes": "derived",
+    "DRADeviceCompatibilityGroups": "groups",
+}
+"""Fields of :class:`Rules` by the name of their feature gate."""
+
+_OLDEST: Final = ("DRAAdminAccess", "DRAPrioritizedList")
+_GA: Final = (*_OLDEST, "DRADeviceTaints")
+_PARTS: Final = (*_GA, "DRAPartitionableDevices")
+_BETA: Final = (*_PARTS, "DRADeviceBindingConditions", "DRAConsumableCapacity")
+
+PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
+    "none": (),
+    "ga": _GA,
+    "parts": _PARTS,
+    "default": (*_BETA, "DRAFractionalCapacityRange"),
+    "all": tuple(GATES),
+    "1.34": _OLDEST,
+    "1.35": _OLDEST,
+    "1.36": _BETA,
+    "1.37": (*_BETA, "DRAFractionalCapacityRange"),
+}
+"""Gates that are on, by the name of a set: those of a release are its defaults."""
+
+_SUPPORTED: Final = {
+    "stable": frozenset(_PARTS),
+    "incubating": frozenset(PROFILES["default"]),
+    "experimental": frozenset(GATES),
+}
+
+
+class RulesError(ValueError):
+    """No scheduler runs with these settings."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Release, variant and gates. Make one with :func:`rules`."""
+
+    minor: int
+    variant: str
+    admin_access: bool = False
+    prioritized_list: bool = False
+    partitionable: bool = False
+    taints: bool = False
+    binding: bool = False
+    consumable: bool = False
+    fractional: bool = False
+    list_attributes: bool = False
+    optional_operations: bool = False
+    derived: bool = False
+    groups: bool = False
+
+    @property
+    def sharing(self) -> bool:
+        """True if devices can be shared."""
+        return self.consumable and self.variant != "stable"
+
+    @property
+    def sorts(self) -> bool:
+        """True if pools and slices are tried in the order of their names."""
+        return self.variant != "stable" and self.minor >= 36
+
+
+def rules(
+    profile: str = "default",
+    features: Mapping[str, bool] | None = None,
+    *,
+    variant: str | None = None,
+    minor: int = LATEST,
+) -> Rules:
+    """The rules for a profile with some gates on top of it.
+
+    ``variant`` forces a copy of the allocator; else the first one that supports all that is on.
+
+    Raises:
+        RulesError: unknown names, or no copy supports the gates.
+    """
+    if profile not in PROFILES:
+        raise RulesError(f"no profile {profile!r}, want one of {', '.join(PROFILES)}")
+    enabled = set(PROFILES[profile])
+    for gate, on in (features or {}).items():
+        if gate not in GATES:
+            raise RulesError(f"no feature gate {gate!r}, want one of {', '.join(GATES)}")
+        (enabled.add if on else enabled.discard)(gate)
+    if variant and variant not in VARIANTS:
+        raise RulesError(f"no variant {variant!r}, want one of {', '.join(VARIANTS)}")
+    for name in (variant,) if variant else VARIANTS:
+        if enabled <= _SUPPORTED[name]:
+            fields = dict.fromkeys((GATES[gate] for gate in enabled), True)
+            return Rules(minor=minor, variant=name, **fields)
+    raise RulesError(f"variant {variant} does not support all of {', '.join(sorted(enabled))}")
