@@ -9,11 +9,15 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Final
 
 from pytest_dra.embedded import raw
 from pytest_dra.embedded.scalars import JsonFloat
+from pytest_dra.embedded.selectors import FieldReader
+from pytest_dra.embedded.selectors import Selector
 from pytest_dra.spec import Json
 
 HISTORY: Final = 5000
@@ -139,7 +143,8 @@ Key = tuple[str, str]
 class Bucket:
     """The objects of one stored kind. ``forgotten`` is the version of the youngest lost change.
 
-    ``awake`` are the states that do not rest yet, None where none ever does.
+    ``awake`` are the states that do not rest yet, None where none ever does; ``indexes`` are those
+    of the fields that somebody has selected by.
     """
 
     objects: dict[Key, Snapshot] = dataclasses.field(default_factory=dict)
@@ -147,6 +152,30 @@ class Bucket:
     forgotten: int = 0
     listeners: list[Callable[[Change], None]] = dataclasses.field(default_factory=list)
     awake: deque[Snapshot] | None = None
+    indexes: dict[FieldReader, dict[str, set[Key]]] = dataclasses.field(default_factory=dict)
+
+    def index(self, read: FieldReader) -> Mapping[str, set[Key]]:
+        """The objects by the text of a field: made at the first question, and kept from then on."""
+        found = self.indexes.get(read)
+        if found is None:
+            found = self.indexes[read] = {}
+            for key, state in self.objects.items():
+                found.setdefault(read(state.lean), set()).add(key)
+        return found
+
+    def note(self, key: Key, old: Snapshot | None, new: Snapshot | None) -> None:
+        """Keep the indexes up to date."""
+        for read, index in self.indexes.items():
+            before = None if old is None else read(old.lean)
+            after = None if new is None else read(new.lean)
+            if before == after:
+                continue
+            if before is not None:
+                index[before].discard(key)
+                if not index[before]:
+                    del index[before]
+            if after is not None:
+                index.setdefault(after, set()).add(key)
 
 
 class Store:
@@ -214,6 +243,7 @@ class Store:
         return gone
 
     def _index(self, kind: str, key: Key, old: Snapshot | None, new: Snapshot | None) -> None:
+        self.bucket(kind).note(key, old, new)
         for state in (old, new):
             if state is None:
                 continue
@@ -248,6 +278,7 @@ class Store:
         self._owned.clear()
         for bucket in self._buckets.values():
             bucket.objects.clear()
+            bucket.indexes.clear()
             bucket.history.clear()
             bucket.forgotten = self.version
 
@@ -285,11 +316,15 @@ class Store:
         if len(awake) > AWAKE:
             awake.popleft().rest()
 
-    def matching(
-        self, kind: str, namespace: str | None, wanted: Callable[[Json], bool]
-    ) -> list[Snapshot]:
-        """Of those that :meth:`sorted` gives the ones whose lean form is wanted."""
-        found = [state for state in self.bucket(kind).objects.values() if wanted(state._lean)]
+    def matching(self, kind: str, namespace: str | None, chosen: Selector) -> list[Snapshot]:
+        """Of those that :meth:`sorted` gives the ones that are selected."""
+        bucket = self.bucket(kind)
+        states: Iterable[Snapshot] = bucket.objects.values()
+        if chosen.equal is not None:
+            read, value = chosen.equal
+            keys = bucket.index(read).get(value, ())
+            states = [bucket.objects[key] for key in keys]
+        found = [state for state in states if chosen.matches(state.lean)]
         if namespace is not None:
             found = [state for state in found if state.namespace == namespace]
         return sorted(found, key=lambda state: (state.namespace, state.name))

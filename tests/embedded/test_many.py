@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_dra.embedded import store as storage
+from pytest_dra.embedded.selectors import at
 from pytest_dra.embedded.shapes import MANY
 from pytest_dra.embedded.store import AWAKE
 from pytest_dra.embedded.store import Store
@@ -86,3 +87,35 @@ def test_many_slices_are_listed_watched_changed_and_deleted_as_few_are(
     assert client.get(SLICES).json["items"] == []
     older = client.get(SLICES, resourceVersion=version, resourceVersionMatch="Exact").json
     assert older == listed.json
+
+
+def test_a_selector_by_a_field_finds_what_came_changed_and_went(client: Client) -> None:
+    def found(node: str) -> list[str]:
+        items = client.get(SLICES, fieldSelector=f"spec.nodeName={node}").json["items"]
+        return [each["metadata"]["name"] for each in items]
+
+    client.post(SLICES, slice_("b"))
+    assert (found("node-a"), found("node-b"), found("")) == (["b"], [], [])
+    client.post(SLICES, slice_("a"))
+    client.post(SLICES, slice_("c", nodeName="node-b"))
+    client.post(SLICES, slice_("d", nodeName=None, allNodes=True))
+    assert (found("node-a"), found("node-b"), found("")) == (["a", "b"], ["c"], ["d"])
+    assert client.patch(f"{SLICES}/a", {"metadata": {"labels": {"x": "y"}}}).code == 200
+    client.delete(f"{SLICES}/b")
+    client.delete(f"{SLICES}/c")
+    assert (found("node-a"), found("node-b"), found("")) == (["a"], [], ["d"])
+    both = client.get(SLICES, fieldSelector="spec.nodeName=node-a,spec.driver!=gpu.example.com")
+    assert both.json["items"] == []
+
+
+def test_an_index_follows_a_field_that_changes() -> None:
+    kept, read = Store(), at("spec.nodeName")
+    for node in ("one", "two", "two"):
+        kept.put("core.Pod", {"metadata": {"name": "p", "uid": "p"}, "spec": {"nodeName": node}})
+        assert dict(kept.bucket("core.Pod").index(read)) == {node: {("", "p")}}
+    kept.remove("core.Pod", ("", "p"))
+    assert not kept.bucket("core.Pod").index(read)
+    kept.put("core.Pod", {"metadata": {"name": "q", "uid": "q"}, "spec": {}})
+    assert dict(kept.bucket("core.Pod").index(read)) == {"": {("", "q")}}
+    kept.clear()
+    assert not kept.bucket("core.Pod").index(read)
