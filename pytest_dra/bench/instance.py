@@ -18,6 +18,7 @@ from pytest_dra.bench.devices import devices_of
 from pytest_dra.bench.devices import published_on
 from pytest_dra.bench.node import Node
 from pytest_dra.bench.obituary import add_condition
+from pytest_dra.bench.obituary import lacking
 from pytest_dra.bench.obituary import obituary_of
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.publishing import DELETIONS
@@ -379,7 +380,7 @@ class Instance:
     def add_obituary(self, violation: Violation) -> None:
         """Say in the finding what has become of driver and node, which mostly explains it."""
         until(self.timeline, lambda: self.over, Deadline.after(END_NOTED_S))
-        add_condition(violation, self.driver, self.directories)
+        add_condition(violation, self.driver, self.directories, lacking(self))
 
     def socket_path(self, endpoint: str) -> Path:
         """The file that an endpoint of GetInfo can only mean, however it is written.

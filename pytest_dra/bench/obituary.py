@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pytest_dra.checks import rights
 from pytest_dra.launch import Driver
 from pytest_dra.launch import NodeDirectories
 from pytest_dra.spec import Violation
+from pytest_dra.timeline import ApiRequest
+
+if TYPE_CHECKING:
+    from pytest_dra.bench.instance import Instance
 
 STOPPED = frozenset({"T", "t"})
 """States of a process that stands still until SIGCONT, or because of a debugger (proc(5))."""
@@ -26,11 +32,22 @@ def obituary_of(driver: Driver) -> str:
     return ""
 
 
-def add_condition(violation: Violation, driver: Driver, directories: NodeDirectories) -> None:
-    """Say in a finding what is wrong with the driver as a process, or with its node."""
-    for fact in (obituary_of(driver), _standstill_of(driver), directories.damage()):
+def add_condition(
+    violation: Violation, driver: Driver, directories: NodeDirectories, refused: str
+) -> None:
+    """Say in a finding what is wrong with the driver as a process, its node or its rights."""
+    for fact in (obituary_of(driver), _standstill_of(driver), directories.damage(), refused):
         if fact and fact not in str(violation.got):
             violation.got = f"{violation.got}; {fact}"
+
+
+def lacking(instance: Instance) -> str:
+    """The rights for want of which the API server refused something; empty if there are none."""
+    user, driver = instance.user, instance.driver_name or ""
+    asked = instance.timeline.entries(
+        ApiRequest, disturbed=False, where=lambda event: event.identity == user
+    )
+    return rights.told(rights.missing((entry.event for entry in asked), driver=driver))
 
 
 def _standstill_of(driver: Driver) -> str:

@@ -43,6 +43,7 @@ from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.port import HOST
 from pytest_dra.embedded.port import Port
 from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.store import encode
 from pytest_dra.embedded.trouble import EXPIRED
 from pytest_dra.embedded.trouble import Effect
 from pytest_dra.embedded.trouble import Rules
@@ -224,18 +225,18 @@ class RecordingProxy:
         self, request: web.BaseRequest, what: Asked, why: ApiError, duration_s: float
     ) -> web.StreamResponse:
         begins = what.watches and why.code == EXPIRED
-        reply = replies.failure(why)
+        status = encode(why.status())
         entry = self._recorder.request(
             what,
             code=200 if begins else why.code,
-            answer=b"" if begins else reply.body,
-            media=reply.media,
+            answer=b"" if begins else status,
+            media=negotiation.JSON,
             duration_s=duration_s,
         )
         self._timeline.add(entry)
         if not begins:
-            return replies.respond(reply)
-        return web.Response(body=frame("ERROR", reply.body), content_type=reply.media)
+            return replies.respond(replies.failure(why))
+        return web.Response(body=frame("ERROR", status), content_type=negotiation.JSON)
 
     async def _passed_on(
         self, request: web.BaseRequest, what: Asked, user: User, effect: Effect
@@ -259,8 +260,8 @@ class RecordingProxy:
             streams = what.watches and answer.ok
             text = b"" if streams else await _whole(answer)
             if effect.times_out and not streams:
-                reply = replies.failure(timed_out())
-                code, text, headers = reply.code, reply.body, CIMultiDict(_JSON)
+                late = timed_out()
+                code, text, headers = late.code, encode(late.status()), CIMultiDict(_JSON)
             if effect.after_s:
                 await asyncio.sleep(effect.after_s)
             entry = self._recorder.request(

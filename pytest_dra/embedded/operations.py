@@ -23,6 +23,7 @@ from pytest_dra.embedded.access import Authorizer
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.binding import bind
+from pytest_dra.embedded.blocks import Blocks
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
@@ -90,7 +91,7 @@ class Reply:
 
     code: int
     answer: Json | Lazy | None
-    body: bytes
+    body: bytes | Blocks
     media: str = negotiation.JSON
     warnings: tuple[str, ...] = ()
     retry_after_s: int | None = None

@@ -91,7 +91,7 @@ async def find(
         if chosen.everything:
             found = store.sorted(kind.storage, namespace)
         else:
-            found = store.matching(kind.storage, namespace, chosen.matches)
+            found = store.matching(kind.storage, namespace, chosen)
     return _page(found, start, rv, options, counted=chosen.everything)
 
 

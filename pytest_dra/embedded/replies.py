@@ -10,6 +10,7 @@ import yaml
 from aiohttp import web
 
 from pytest_dra.embedded import negotiation
+from pytest_dra.embedded.blocks import Blocks
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.negotiation import JSON
 from pytest_dra.embedded.negotiation import YAML
@@ -60,7 +61,8 @@ def in_yaml(reply: Reply) -> Reply:
     """The same reply in YAML."""
     if reply.answer is None:
         return reply
-    text = yaml.safe_dump(json.loads(reply.body), sort_keys=False, allow_unicode=True)
+    body = reply.body.whole() if isinstance(reply.body, Blocks) else reply.body
+    text = yaml.safe_dump(json.loads(body), sort_keys=False, allow_unicode=True)
     return dataclasses.replace(reply, body=text.encode(), media=YAML)
 
 
@@ -68,7 +70,8 @@ def respond(reply: Reply) -> web.Response:
     """The HTTP response of a reply."""
     # text answers are labelled with a charset, as the real server does it
     media = f"{reply.media}; charset=utf-8" if reply.media == TEXT else reply.media
-    response = web.Response(status=reply.code, body=reply.body, headers={"Content-Type": media})
+    body = reply.body.sent() if isinstance(reply.body, Blocks) else reply.body
+    response = web.Response(status=reply.code, body=body, headers={"Content-Type": media})
     if reply.retry_after_s is not None:
         response.headers["Retry-After"] = str(reply.retry_after_s)
     for text in reply.warnings:

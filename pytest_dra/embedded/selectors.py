@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -25,8 +26,9 @@ FieldReader = Callable[[Json], str]
 """Gives the text of one field label of an object ("" when it is unset)."""
 
 
+@functools.cache
 def at(path: str) -> FieldReader:
-    """A reader of a dotted path that yields "" where something on the way is missing."""
+    """The reader of a dotted path, which yields "" where something on the way is missing."""
     *parts, last = path.split(".")
 
     def read(obj: Json) -> str:
@@ -61,6 +63,11 @@ class Selector:
     def everything(self) -> bool:
         """True if nothing is selected away."""
         return not self.fields and not self.labels
+
+    @property
+    def equal(self) -> tuple[FieldReader, str] | None:
+        """A field and the text that it has to have, if there is such a requirement."""
+        return next(((read, value) for read, value, equal in self.fields if equal), None)
 
     def matches(self, obj: Json) -> bool:
         """True if the object fulfils all requirements."""

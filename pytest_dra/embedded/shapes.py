@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Final
 from typing import Protocol
 
 from pytest_dra.embedded import columns
 from pytest_dra.embedded import custom
+from pytest_dra.embedded.blocks import Blocks
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.errors import not_acceptable
 from pytest_dra.embedded.kinds import Kind
@@ -50,7 +52,7 @@ class Shape(Protocol):
     def encoded(self, snapshot: Snapshot) -> bytes:
         """One object, encoded."""
 
-    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes]:
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes | Blocks]:
         """A list and its encoding."""
 
 
@@ -68,7 +70,7 @@ class Plain:
         """The object, encoded once per state."""
         return self._kind.encoded(snapshot)
 
-    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes]:
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes | Blocks]:
         """A list, joined from what is already encoded."""
         resource = self._kind.resource
         own = self._kind.custom is not None
@@ -79,14 +81,21 @@ class Plain:
             "metadata": {"continue": "", **meta} if own else meta,
         }
         one = self._kind.encoded if own else self._kind.encoded_item
-        # one copy of what may be many megabytes
-        parts = [encode(head)[:-1] + b',"items":[']
-        for found in snapshots:
-            parts += (one(found), b",")
-        if snapshots:
-            parts.pop()
-        parts.append(b"]}")
-        return Listed(self._kind, head, tuple(snapshots)), b"".join(parts)
+        states = tuple(snapshots)
+
+        def pieces() -> Iterator[bytes]:
+            yield encode(head)[:-1] + b',"items":['
+            for index, found in enumerate(states):
+                yield b"," + one(found) if index else one(found)
+            yield b"]}"
+
+        blocks = Blocks(pieces)
+        answer = Listed(self._kind, head, states)
+        return answer, blocks if len(states) > MANY else blocks.whole()
+
+
+MANY: Final = 200
+"""Objects of a list that is not put together as a whole before it is sent."""
 
 
 class Metadata:
@@ -107,7 +116,7 @@ class Metadata:
         """PartialObjectMetadata, encoded."""
         return encode(self.one(snapshot))
 
-    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes]:
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes | Blocks]:
         """PartialObjectMetadataList."""
         answer = {
             "kind": "PartialObjectMetadataList",
@@ -184,7 +193,7 @@ class Table:
         """The same, encoded."""
         return encode(self.one(snapshot))
 
-    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes]:
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes | Blocks]:
         """A table of all."""
         answer = self._table([self._row(found) for found in snapshots], meta, titled=True)
         return answer, encode(answer)

@@ -237,7 +237,14 @@ class _Devices:
                 f"{limits.entries_in_device}",
             )
         values = 0
+        most = limits.value_bytes
         for name, value in attributes.items():
+            if len(value) == 1:
+                ((kind, content),) = value.items()
+                short = type(content) is not str or len(content) <= most
+                if short and kind not in _LISTS and _plain(name, kind, content, most):
+                    values += 1
+                    continue
             values += self._attribute(name, value, f"{path}.attributes")
         if limits.values_in_device is not None and values > limits.values_in_device:
             report.invalid(
@@ -376,3 +383,14 @@ class _Devices:
 def _name_error(name: str) -> str:
     """Quick check before the thorough one, which tells several causes apart."""
     return names.qualified_name_error(name)
+
+
+@functools.lru_cache(maxsize=8192)
+def _plain(name: str, kind: str, content: str | int, most: int) -> bool:
+    """True if nothing can be wrong with an attribute, which saves the thorough look."""
+    if _name_error(name):
+        return False
+    if kind not in ("string", "version"):
+        return True
+    text = str(content)
+    return len(text.encode()) <= most and not (kind == "version" and names.semver_error(text))

@@ -53,6 +53,8 @@ class _Plan:
     """What is shown even when it was not sent."""
     open: bool
     """True if any other name is free JSON."""
+    alone: Mapping[str, tuple[type, Callable[[Any], Any]]]
+    """The scalars that can be all there is: their type, and what takes them in or raises."""
 
 
 _PASSING: Final[Mapping[str, type]] = {"string": str, "bool": bool}
@@ -106,7 +108,27 @@ def _plan(kind: str) -> _Plan:
         if make is not None:
             fill.append((name, make))
     other = typetable.message(kind).by_name.get(typetable.OTHERS)
-    return _Plan(fields, tuple(fill), open=other is not None)
+    alone = {
+        name: _ALONE[field.base]
+        for name, field in typetable.message(kind).by_name.items()
+        if field.base in _ALONE
+        and not field.container
+        and fields[name][2] is None
+        and all(filled == name for filled, _ in fill)
+    }
+    return _Plan(fields, tuple(fill), open=other is not None, alone=alone)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_ALONE: Final[Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
+    "string": (str, _as_it_is),
+    "bool": (bool, _as_it_is),
+    "int64": (int, READERS["int64"]),
+    "quantity": (str, READERS["quantity"]),
+}
 
 
 def _left_out(field: Field) -> object:
@@ -140,6 +162,8 @@ def _reader(field: Field) -> _Read:
     if field.container == "list":
         return functools.partial(_read_list, item)
     if field.container == "map":
+        if is_message:
+            return functools.partial(_read_messages, field.message)
         return functools.partial(_read_map, item)
     return item
 
@@ -239,6 +263,30 @@ def _read_map(item: _Read, value: Any, at: _Path, notes: Notes) -> Json:
         raise DecodeError(f"{_text(at)}: want an object")
     notes.names += len(value)
     return {key: item(part, (at, key), notes) for key, part in value.items()}
+
+
+def _read_messages(kind: str, value: Any, at: _Path, notes: Notes) -> Json:
+    """A map of messages; those of attributes and capacities, by the hundred, have one scalar."""
+    if type(value) is not dict:
+        raise DecodeError(f"{_text(at)}: want an object")
+    plan = _plan(kind)
+    alone, out = plan.alone, {}
+    notes.names += len(value)
+    for key, part in value.items():
+        if type(part) is dict and len(part) == 1:
+            ((name, item),) = part.items()
+            known = alone.get(name)
+            if known is not None and type(item) is known[0]:
+                try:
+                    out[key] = {name: known[1](item)}
+                except ScalarError:
+                    # told below, with its place
+                    pass
+                else:
+                    notes.names += 1
+                    continue
+        out[key] = _read_message(plan, part, (at, key), notes)
+    return out
 
 
 def _text(at: _Path) -> str:

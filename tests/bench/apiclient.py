@@ -16,6 +16,7 @@ import ssl
 import time
 from collections.abc import Callable
 from collections.abc import Coroutine
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 from typing import Final
@@ -328,7 +329,11 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def elsewhere(action: Callable[..., T], *arguments: object) -> T:
-    """Do it in a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        return pool.apply_async(action, arguments).get(timeout=TIMEOUT_S + 10)
+    """Do it in a process of its own.
+
+    Raises:
+        BrokenProcessPool: it cannot be started, or has died.
+    """
+    # a pool of multiprocessing would go on starting processes that die at once
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(action, *arguments).result(timeout=TIMEOUT_S + 10)

@@ -137,17 +137,20 @@ BODY: Final = json.dumps(slice_body("s"), separators=(",", ":")).encode()
 
 def figures(target: Target, slices: int) -> Iterator[tuple[Goal, Found]]:
     """All figures of a running server, which has no slices before."""
+    idle = target.memory_mb()
     create = target.request("POST", PATH, BODY)
+    apiclient.elsewhere(apiclient.fill, target, create, b"201", CONNECTIONS, slices)
+    listing, no_match = target.request("GET", PATH), target.request("GET", PATH + NOBODY)
+    listed, matched = _timed(target, listing, 1.0), _timed(target, no_match, 1e3)
+    more = f"{idle:.0f} MB before, {target.memory_mb('VmHWM'):.0f} MB at most"
+    yield MEMORY, Found(target.memory_mb(), target.memory_mb(), more)
+    yield LIST, listed
+    yield NO_MATCH, matched
+    apiclient.elsewhere(apiclient.timed, target, target.request("DELETE", PATH), 1)
     yield CREATE, _rates(target, create, b"201")
     name = apiclient.first(target, f"{PATH}?limit=1")["items"][0]["metadata"]["name"]
     yield GET, _rates(target, target.request("GET", f"{PATH}/{name}"), b"200")
     yield FAN_OUT, _fan_out(target, create)
-    apiclient.elsewhere(apiclient.timed, target, target.request("DELETE", PATH), 1)
-    apiclient.elsewhere(apiclient.fill, target, create, b"201", CONNECTIONS, slices)
-    more = f"most so far {target.memory_mb('VmHWM'):.0f} MB"
-    yield MEMORY, Found(target.memory_mb(), target.memory_mb(), more)
-    yield LIST, _timed(target, target.request("GET", PATH), 1.0)
-    yield NO_MATCH, _timed(target, target.request("GET", PATH + NOBODY), 1e3)
 
 
 def _rates(target: Target, request: bytes, want: bytes) -> Found:

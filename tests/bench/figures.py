@@ -25,6 +25,7 @@ from typing import Final
 
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
+from pytest_dra.clusters.protocol import ClusterError
 from tests.bench import apiserver
 
 STARTS: Final = 5
@@ -191,6 +192,14 @@ def _import(write: Callable[[str], object]) -> None:
     write(f"{'':34} of {', '.join(HEAVY)} it imports: {heavy or 'none'}\n")
 
 
+def _api_server(write: Callable[[str], object]) -> None:
+    write("\nthe embedded API server\n")
+    apiserver.main()
+
+
+_FAILURES: Final = (OSError, RuntimeError, ValueError, subprocess.SubprocessError, ClusterError)
+
+
 @contextmanager
 def cached_bytecode() -> Iterator[None]:
     """Let child processes write and read byte code, in a folder that goes away afterwards."""
@@ -212,14 +221,12 @@ def main() -> int:
     write(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load before: {load}\n")
     write(f"{'':34} {'min':>8} {'median':>8} {'max':>8}\n")
     with cached_bytecode():
-        for measure in (_driver, _whole, _growth, _import):
+        for measure in (_driver, _whole, _growth, _import, _api_server):
             try:
                 measure(write)
-            except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+            except _FAILURES as error:
                 write(f"{measure.__name__.strip('_')}: not measured: {error}\n")
             sys.stdout.flush()
-        write("\nthe embedded API server\n")
-        apiserver.main()
     return 0
 
 

@@ -17,6 +17,7 @@ from tests.embedded.client import allocation
 from tests.embedded.client import claim
 from tests.embedded.client import slice_
 
+GROUP = "rbac.authorization.k8s.io"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 PODS = "/api/v1/namespaces/default/pods"
@@ -172,6 +173,62 @@ def test_device_entries_need_a_right_of_their_own(
     answer = driver.patch(f"{CLAIMS}/c/status", {"status": {"devices": [entry]}})
     assert answer.code == code
     assert answer.code == 200 or answer.causes == {("status.devices", "Forbidden")}
+
+
+def test_an_aggregated_role_has_the_rules_of_those_it_selects(client: Client, user: Client) -> None:
+    labels = {"labels": {"to": "team"}}
+    for number, resource in enumerate(("resourceslices", "deviceclasses")):
+        body = {
+            "metadata": {"name": f"part-{number}", **labels},
+            "rules": [_rule(resource, "list")],
+        }
+        client.post(f"{RBAC}/clusterroles", body)
+    whole = {
+        "metadata": {"name": "whole"},
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"to": "team"}}]},
+        "rules": [],
+    }
+    assert client.post(f"{RBAC}/clusterroles", whole).code == 201
+    binding = {
+        "metadata": {"name": "whole"},
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "whole"},
+        "subjects": [{"kind": "Group", "name": "team"}],
+    }
+    client.post(f"{RBAC}/clusterrolebindings", binding)
+    assert user.get(SLICES).code == 200
+    assert user.get("/apis/resource.k8s.io/v1/deviceclasses").code == 200
+    assert user.get(CLAIMS).code == 403
+
+
+@pytest.mark.parametrize(
+    ("role", "codes"),
+    [("cluster-admin", (200, 200)), ("view", (200, 403)), ("nothing", (403, 403))],
+)
+def test_bindings_may_name_roles_that_every_cluster_has(
+    client: Client, user: Client, role: str, codes: tuple[int, int]
+) -> None:
+    binding = {
+        "metadata": {"name": "b"},
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "User", "name": "somebody"}],
+    }
+    client.post(f"{RBAC}/clusterrolebindings", binding)
+    assert (user.get(CLAIMS).code, user.get(SLICES).code) == codes
+    told = user.get("/api/v1/namespaces/default/secrets").json.get("message", "")
+    lost = f'clusterrole.rbac.authorization.k8s.io "{role}" not found' in told
+    assert lost is (role == "nothing")
+
+
+def test_who_acts_as_another_needs_the_right_to(client: Client, user: Client) -> None:
+    def told() -> str:
+        answer = user.send("GET", SLICES, headers={"Impersonate-User": "other"})
+        return str(answer.json["message"])
+
+    assert 'cannot impersonate resource "users"' in told()
+    rule = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
+    _grant(client, {"kind": "User", "name": "somebody"}, {**rule, "resourceNames": ["other"]})
+    assert 'User "other" cannot list' in told()
+    assert user.send("GET", SLICES, headers={"Impersonate-Group": "x"}).code == 400
 
 
 def test_allocating_needs_the_right_to_bind(client: Client, server: ApiServer) -> None:
