@@ -64,7 +64,13 @@ class Nodes(Strategy):
                 report.not_supported(f"{path}.effect", taint["effect"], _EFFECTS)
 
     def default(self, obj: Json) -> None:
-        """Allocatable defaults to capacity."""
+        """Allocatable defaults to capacity; the first address range has two names."""
+        spec = obj["spec"]
+        if spec.get("podCIDR"):
+            if (spec.get("podCIDRs") or [""])[0] != spec["podCIDR"]:
+                spec["podCIDRs"] = [spec["podCIDR"]]
+        elif spec.get("podCIDRs"):
+            spec["podCIDR"] = spec["podCIDRs"][0]
         status = obj["status"]
         if status.get("capacity") and not status.get("allocatable"):
             status["allocatable"] = dict(status["capacity"])
@@ -185,6 +191,13 @@ class Pods(Strategy):
             report.forbidden(
                 "spec", "pod updates may not change fields other than `spec.containers[*].image`"
             )
+
+    def prepare_status(self, new: Json, old: Json, ctx: Context) -> None:
+        """The quality of service is nobody's to change."""
+        super().prepare_status(new, old, ctx)
+        quality = (old.get("status") or {}).get("qosClass")
+        if quality:
+            new["status"]["qosClass"] = quality
 
     def validate_status(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
         """Claim statuses name claims of the spec."""

@@ -40,6 +40,7 @@ from pytest_dra.embedded.recorded import RecordedRequest
 from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.reviews import review
 from pytest_dra.embedded.routing import Route
+from pytest_dra.embedded.selectors import named_in
 from pytest_dra.embedded.trouble import Effect
 from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
@@ -249,7 +250,7 @@ class Handler:
                 resource=route.plural,
                 subresource=route.subresource,
                 namespace=route.namespace or "",
-                name=route.name,
+                name=route.name or named_in(fields),
                 fields=fields,
             )
         )

@@ -47,7 +47,6 @@ def fill_new(meta: Json, *, namespace: str, generation: bool) -> None:
         "resourceVersion",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
-        "generation",
         "managedFields",
     ):
         meta.pop(system, None)

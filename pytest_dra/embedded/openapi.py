@@ -36,6 +36,7 @@ _SCALARS: Final[Mapping[str, Json]] = {
     "quantity": {"type": "string"},
     "time": {"type": "string", "format": "date-time"},
     "microtime": {"type": "string", "format": "date-time"},
+    "strings": {"type": "array", "items": {"type": "string"}},
     "intorstr": {"type": "string", "format": "int-or-string"},
     "raw": {"type": "object"},
     "fields": {"type": "object"},

@@ -108,6 +108,8 @@ def _scalar(field: Field, value: bytes | int) -> Any:
         return _need_int(value) != 0
     if base == "bytes":
         return base64.b64encode(_need_bytes(value)).decode()
+    if base == "strings":
+        return [_text(_need_bytes(part)) for _, part in _fields(_need_bytes(value))]
     parts = dict(_fields(_need_bytes(value)))
     if base == "quantity":
         return _text(_need_bytes(parts.get(1, b"0")))

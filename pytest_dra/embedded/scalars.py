@@ -138,6 +138,13 @@ def read_any(value: Any) -> Any:
     return value
 
 
+def read_strings(value: Any) -> list[str]:
+    """A list of strings as the value of a map."""
+    if not isinstance(value, list):
+        raise ScalarError("want a list of strings")
+    return [read_string(part) for part in value]
+
+
 READERS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
     {
         "string": read_string,
@@ -150,6 +157,7 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "time": read_time,
         "microtime": read_microtime,
         "intorstr": read_int_or_string,
+        "strings": read_strings,
         "raw": read_any,
         "fields": read_any,
     }
@@ -168,6 +176,7 @@ ZEROS: Final[Mapping[str, Any]] = MappingProxyType(
         "time": None,
         "microtime": None,
         "intorstr": 0,
+        "strings": None,
         "raw": None,
         "fields": None,
     }

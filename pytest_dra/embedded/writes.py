@@ -165,6 +165,7 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         _check_namespace(target, meta)
         _need_namespace(store, target, meta.get("name", ""))
     strategy.admit(obj, None, ctx)
+    _restrict(target, obj, None)
     owners = _owners(target, draft, typed.empty(kind.storage), Managers(()))
     metadata.fill_new(meta, namespace=target.namespace, generation=strategy.generation)
     if owners:
@@ -199,12 +200,16 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     return Written(201, snapshot, snapshot.object, warnings)
 
 
+def _restrict(target: Target, obj: Json, before: Json | None) -> None:
+    ctx = target.context
+    if ctx.allows is not None and ctx.user is not None:
+        restrict(ctx.user, target.kind, obj, before)
+
+
 def _admit_valid(target: Target, obj: Json, before: Json | None, *, dry_run: bool) -> list[str]:
     """What admission says at last; returns its warnings."""
     ctx = target.context
     target.kind.strategy.admit_valid(obj, ctx)
-    if ctx.allows is not None and ctx.user is not None:
-        restrict(ctx.user, target.kind, obj, before)
     change = policies.Change(kind=target.kind, context=ctx, new=obj, old=before, dry_run=dry_run)
     return policies.judge(change)
 
@@ -289,10 +294,15 @@ def update(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     old = store.get(kind.storage, target.namespace, target.name)
     if old is None:
         if strategy.create_on_update and not target.context.subresource:
+            if meta.get("uid"):
+                raise errors.conflict(kind.resource, target.name, _NO_UID)
             return create(store, target, draft, options)
         raise errors.not_found(kind.resource, target.name)
     _check_identity(target, meta, old)
     return replace(store, target, draft, old, options)
+
+
+_NO_UID: Final = "Precondition failed: there is no object of that UID"
 
 
 def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
@@ -357,6 +367,7 @@ def replace(
         meta["generation"] = before["metadata"].get("generation", 0) + 1
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)
+    _restrict(target, obj, before)
     _validate_update(target, obj, before)
     warned = _admit_valid(target, obj, before, dry_run=options.dry_run)
     obj = draft.final(kind.storage)

@@ -52,7 +52,7 @@ AGAIN: Final = 2
 """Times that a sequence is played anew before a difference counts."""
 
 _SHOWN_MAX: Final = 4
-_GENERATED: Final = re.compile(r'"(g-|n|x{58})[bcdfghjklmnpqrstvwxz2456789]{5}"')
+_GENERATED: Final = re.compile(r'"(g-|n|x{58}|kube-api-access-)[bcdfghjklmnpqrstvwxz2456789]{5}"')
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 
