@@ -41,6 +41,7 @@ class Nodes(Strategy):
     """Nodes: a new one is tainted, its status may be given at once."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
 
     def prepare_create(self, obj: Json, ctx: Context) -> None:
         """The status stays: a kubelet registers with it."""
@@ -80,6 +81,7 @@ class Namespaces(Strategy):
     """Namespaces: labelled with their name, Active until they are deleted."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
 
     def name_error(self, name: str) -> str:
         """A label, because it stands in DNS names."""
@@ -87,6 +89,7 @@ class Namespaces(Strategy):
 
     def default(self, obj: Json) -> None:
         """The label that names it; a generated name is known only in ``prepare_create``."""
+        obj["status"].setdefault("phase", "Active")
         name = obj["metadata"].get("name")
         if name:
             obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = name
@@ -136,6 +139,7 @@ class Pods(Strategy):
     """Pods, as far as a driver or a claim controller looks at them; nothing runs them."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
     generation: ClassVar[bool] = True
 
     def default(self, obj: Json) -> None:
@@ -195,6 +199,10 @@ class Pods(Strategy):
     def prepare_status(self, new: Json, old: Json, ctx: Context) -> None:
         """The quality of service is nobody's to change."""
         super().prepare_status(new, old, ctx)
+        owners = old["metadata"].get("ownerReferences")
+        new["metadata"].pop("ownerReferences", None)
+        if owners:
+            new["metadata"]["ownerReferences"] = owners
         quality = (old.get("status") or {}).get("qosClass")
         if quality:
             new["status"]["qosClass"] = quality

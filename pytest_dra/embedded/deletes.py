@@ -65,8 +65,10 @@ def delete_state(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions
             return Deleted(old, marked=False)
         return Deleted(remove(store, kind, old), marked=False)
     marked = _mark(old.object, finalizers, grace_s)
-    if options.dry_run or marked == old.object:
+    if marked == old.object:
         return Deleted(old, marked=True)
+    if options.dry_run:
+        return Deleted(Snapshot(marked, old.rv), marked=True)
     state = store.put(kind.storage, marked)
     if kind.type == "core.Namespace":
         empty_namespace(store, kind, state)

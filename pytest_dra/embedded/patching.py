@@ -114,7 +114,8 @@ def _read_patched(
 ) -> writes.Draft:
     kind = target.kind
     resource = kind.resource
-    if patched.get("kind") != resource.kind or patched.get("apiVersion") != resource.api_version:
+    wanted = {"kind": resource.kind, "apiVersion": resource.api_version}
+    if any((patched.get(name) or text) != text for name, text in wanted.items()):
         raise _bad_patch("kind and apiVersion may not change")
     notes = typed.Notes()
     try:

@@ -3,8 +3,8 @@
 One entry of the table is ``"<group>.<Type>": ["<number> <jsonName> <type> [flag ...]", ...]``:
 number in protobuf, name in JSON, and the type, which is a scalar, ``quantity``, ``time``,
 ``microtime``, ``raw``, ``fields``, ``free``, ``intorstr``, ``strings`` or ``#<group>.<Type>``,
-behind ``*`` (pointer: a zero means something), ``[]`` (list) or ``{}`` (map by string). Flags: ``!`` shown even
-when empty,
+behind ``*`` (pointer: a zero means something), ``[]`` (list) or ``{}`` (map by string). Flags:
+``!`` shown even when empty,
 ``zero`` not shown when zero although a struct, ``inline`` its fields belong to the parent in JSON,
 ``merge=KEY`` (KEY empty: a set) how a strategic merge patch treats the list, ``keys=A,B`` and
 ``set`` what identifies an item for apply, ``atomic`` replaced as a whole.

@@ -89,6 +89,8 @@ class Target:
             if self.context.version.minor < byhand.DECLARED_SINCE:
                 # 1.34 notes owners of metadata that a status write leaves alone
                 return Scope(kind, ignored=("spec",))
+            if self.kind.strategy.status_with_metadata:
+                return Scope(kind, ignored=("spec",))
             return Scope(kind, fields=(self.context.subresource,))
         return Scope(kind, ignored=("status",) if self.kind.strategy.status else ())
 
