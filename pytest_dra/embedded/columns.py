@@ -127,12 +127,19 @@ def _event(obj: Json) -> list[Any]:
         obj.get("reason", ""),
         f"{about.get('kind', '').lower()}/{about.get('name', '')}",
         about.get("fieldPath", ""),
-        obj["source"].get("component", ""),
+        _source(obj),
         obj.get("message", "").strip(),
         since(obj.get("firstTimestamp") or last),
         obj.get("count", 0) or (obj.get("series") or {}).get("count", 0) or 1,
         _name(obj),
     ]
+
+
+def _source(event: Json) -> str:
+    source = event.get("source") or {}
+    component = source.get("component") or event.get("reportingComponent", "")
+    host = source.get("host") or event.get("reportingInstance", "")
+    return f"{component}, {host}" if host else component
 
 
 def _lease(obj: Json) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 from typing import ClassVar
 from typing import Final
@@ -49,8 +50,22 @@ class Nodes(Strategy):
         if not any(taint.get("key") == NOT_READY["key"] for taint in taints):
             taints.append(dict(NOT_READY))
 
+    def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
+        """Who provides the node, and its address ranges, can be told once."""
+        self.validate_create(new, ctx, report)
+        told = old["spec"].get("providerID")
+        if told and new["spec"].get("providerID") != told:
+            report.invalid("spec.providerID", new["spec"].get("providerID"), "is set already")
+        ranges = old["spec"].get("podCIDRs")
+        if ranges and new["spec"].get("podCIDRs") != ranges:
+            why = 'node updates may not change podCIDR except from "" to valid'
+            report.forbidden("spec.podCIDRs", why)
+
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """A taint needs key and effect; the server says ``metadata`` where it means ``spec``."""
+        for index, text in enumerate(obj["spec"].get("podCIDRs") or []):
+            report.format(f"spec.podCIDRs[{index}]", text, _range_error(text))
+        seen: set[tuple[str, str]] = set()
         for index, taint in enumerate(obj["spec"].get("taints") or []):
             path = f"metadata.taints[{index}]"
             report.format(f"{path}.key", taint["key"], names.label_key_error(taint["key"]))
@@ -63,6 +78,9 @@ class Nodes(Strategy):
                 report.required(f"{path}.effect")
             elif taint["effect"] not in _EFFECTS:
                 report.not_supported(f"{path}.effect", taint["effect"], _EFFECTS)
+            if (taint["key"], taint["effect"]) in seen:
+                report.duplicate(path, taint["key"])
+            seen.add((taint["key"], taint["effect"]))
 
     def default(self, obj: Json) -> None:
         """Allocatable defaults to capacity; the first address range has two names."""
@@ -75,6 +93,18 @@ class Nodes(Strategy):
         status = obj["status"]
         if status.get("capacity") and not status.get("allocatable"):
             status["allocatable"] = dict(status["capacity"])
+
+
+def _range_error(text: str) -> str:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+    return "" if "/" in text else "must be a valid CIDR value"
+
+
+_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
+"""Finalizers of a namespace's spec that need no domain."""
 
 
 class Namespaces(Strategy):
@@ -101,6 +131,14 @@ class Namespaces(Strategy):
         finalizers = obj["spec"].setdefault("finalizers", [])
         if "kubernetes" not in finalizers:
             finalizers.append("kubernetes")
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Finalizers of the spec are named as others are."""
+        for text in obj["spec"].get("finalizers") or []:
+            report.format("spec.finalizers", text, names.label_key_error(text))
+            if "/" not in text and text not in _FINALIZERS:
+                why = "name is neither a standard finalizer name nor is it fully qualified"
+                report.invalid("spec.finalizers", text, why)
 
     def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
         """Finalizers of the spec and status stay."""

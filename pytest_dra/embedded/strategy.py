@@ -52,6 +52,7 @@ class Strategy:
     creates. ``unconditional_update``: PUT may leave the resourceVersion out. ``status``: there is
     a status, written through its subresource only; ``unconditional_status``: as above, for that.
     ``status_with_metadata``: that subresource takes metadata as well.
+    ``collected``: the garbage collector has to do with it, so deletions may wait for that one.
     """
 
     generation: ClassVar[bool] = False
@@ -60,6 +61,7 @@ class Strategy:
     unconditional_status: ClassVar[bool] = True
     status: ClassVar[bool] = False
     status_with_metadata: ClassVar[bool] = False
+    collected: ClassVar[bool] = True
 
     def __init__(self, kind: str) -> None:
         """``kind`` is the type in the table, for example ``core.Node``."""

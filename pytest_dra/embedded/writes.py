@@ -168,6 +168,8 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         _need_namespace(store, target, meta.get("name", ""))
     strategy.admit(obj, None, ctx)
     _restrict(target, obj, None)
+    for wiped in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        meta.pop(wiped, None)
     owners = _owners(target, draft, typed.empty(kind.storage), Managers(()))
     metadata.fill_new(meta, namespace=target.namespace, generation=strategy.generation)
     if owners:
@@ -192,7 +194,8 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         meta["name"] = metadata.generated_name(meta["generateName"])
     if taken is not None:
         generated = bool(meta.get("generateName"))
-        raise errors.already_exists(kind.resource, meta["name"], generated=generated)
+        blamed = kind.blamed if generated else kind.resource
+        raise errors.already_exists(blamed, meta["name"], generated=generated)
     warnings = [*strategy.warnings(obj), *warned]
     if options.dry_run:
         if given:
