@@ -14,6 +14,7 @@ from typing import Final
 from multidict import MultiMapping
 
 from pytest_dra.embedded.errors import ApiError
+from pytest_dra.embedded.selectors import named_in
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,10 +96,7 @@ Authorizer = Callable[[Attempt], bool]
 def named(verb: str, fields: str) -> str:
     """The one object that a list, watch or deletecollection selects; "" where it may be several."""
     if verb in ("list", "watch", "deletecollection"):
-        for each in fields.replace("==", "=").split(","):
-            label, _, value = each.partition("=")
-            if label == "metadata.name":
-                return value
+        return named_in(fields)
     return ""
 
 

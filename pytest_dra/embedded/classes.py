@@ -64,11 +64,21 @@ class DeviceTaintRules(Strategy):
 
     generation: ClassVar[bool] = True
     status: ClassVar[bool] = True
+    unconditional_update: ClassVar[bool] = False
     unconditional_status: ClassVar[bool] = False
 
     def default(self, obj: Json) -> None:
         """A taint without a time gets the present."""
         obj["spec"]["taint"].setdefault("timeAdded", now())
+
+    def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
+        """Another effect begins now, unless the client says when."""
+        super().prepare_update(new, old, ctx)
+        taint, before = new["spec"]["taint"], old["spec"]["taint"]
+        if taint.get("effect") != before.get("effect") and (
+            taint.get("timeAdded") == before.get("timeAdded")
+        ):
+            taint["timeAdded"] = now()
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """Selector and taint."""

@@ -37,10 +37,10 @@ def definitions(kind: str) -> tuple[list[Json], Cells]:
     titles, cells = _KINDS.get(kind, _OTHERS)
     return [
         {
-            "name": title.lstrip("+#"),
-            "type": "integer" if title.startswith("#") else "string",
+            "name": title.lstrip("+#@"),
+            "type": _TYPES.get(title[0], "string"),
             "format": "name" if title.lstrip("+") == "Name" else "",
-            "description": f"{title.lstrip('+#')} of the {kind}",
+            "description": f"{title.lstrip('+#@')} of the {kind}",
             "priority": int(title.startswith("+")),
         }
         for title in titles
@@ -127,16 +127,50 @@ def _event(obj: Json) -> list[Any]:
         obj.get("reason", ""),
         f"{about.get('kind', '').lower()}/{about.get('name', '')}",
         about.get("fieldPath", ""),
-        obj["source"].get("component", ""),
+        _source(obj),
         obj.get("message", "").strip(),
         since(obj.get("firstTimestamp") or last),
-        str(obj.get("count", 1)),
+        obj.get("count", 0) or (obj.get("series") or {}).get("count", 0) or 1,
         _name(obj),
     ]
 
 
+def _source(event: Json) -> str:
+    source = event.get("source") or {}
+    component = source.get("component") or event.get("reportingComponent", "")
+    host = source.get("host") or event.get("reportingInstance", "")
+    return f"{component}, {host}" if host else component
+
+
 def _lease(obj: Json) -> list[Any]:
     return [_name(obj), obj["spec"].get("holderIdentity", ""), _age(obj)]
+
+
+def _config_map(obj: Json) -> list[Any]:
+    count = len(obj.get("data") or {}) + len(obj.get("binaryData") or {})
+    return [_name(obj), count, _age(obj)]
+
+
+def _secret(obj: Json) -> list[Any]:
+    return [_name(obj), obj.get("type", ""), len(obj.get("data") or {}), _age(obj)]
+
+
+def _namespace(obj: Json) -> list[Any]:
+    return [_name(obj), obj["status"].get("phase", ""), _age(obj)]
+
+
+def _binding(obj: Json) -> list[Any]:
+    role, subjects = obj["roleRef"], obj.get("subjects") or []
+    users, groups = (
+        ", ".join(found["name"] for found in subjects if found["kind"] == kind)
+        for kind in ("User", "Group")
+    )
+    accounts = ", ".join(
+        f"{found.get('namespace', '')}/{found['name']}"
+        for found in subjects
+        if found["kind"] == "ServiceAccount"
+    )
+    return [_name(obj), f"{role['kind']}/{role['name']}", _age(obj), users, groups, accounts]
 
 
 def _definition(obj: Json) -> list[Any]:
@@ -194,6 +228,8 @@ _POD: Final = ("Name", "Ready", "Status", "Restarts", "Age", "+IP", "+Node", "+N
 _BINDING: Final = ("Name", "Role", "Age", "+Users", "+Groups", "+ServiceAccounts")
 _EVENT: Final = ("Last Seen", "Type", "Reason", "Object", "+Subobject", "+Source", "Message")
 
+_BINDING: Final = ("Name", "Role", "Age", "+Users", "+Groups", "+ServiceAccounts")
+
 _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
     {
         "ResourceSlice": (("Name", "Node", "Driver", "Pool", "Age"), _slice),
@@ -204,6 +240,13 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
         "ResourcePoolStatusRequest": (tuple(_POOLS.split()), poolstatus.cells),
         "Event": ((*_EVENT, "+First Seen", "+Count", "+Name"), _event),
         "Lease": (("Name", "Holder", "Age"), _lease),
+        "ConfigMap": (("Name", "Data", "Age"), _config_map),
+        "Secret": (("Name", "Type", "Data", "Age"), _secret),
+        "Namespace": (("Name", "Status", "Age"), _namespace),
+        "Role": (("Name", "@Created At"), _definition),
+        "ClusterRole": (("Name", "@Created At"), _definition),
+        "RoleBinding": (_BINDING, _binding),
+        "ClusterRoleBinding": (_BINDING, _binding),
         "CustomResourceDefinition": (("Name", "Created At"), _definition),
         "Namespace": (("Name", "Status", "Age"), _namespace),
         "Secret": (("Name", "Type", "#Data", "Age"), _secret),
@@ -219,4 +262,6 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
         ),
     }
 )
-"""Titles and cells by kind; ``+``: shown by ``-o wide`` only, ``#``: a number."""
+"""Titles and cells by kind; ``+``: shown by ``-o wide`` only, ``#``: a number, ``@``: a time."""
+
+_TYPES: Final = {"#": "integer", "@": "date"}

@@ -56,19 +56,13 @@ class Secrets(Strategy):
     """Secrets: ``stringData`` goes into ``data``."""
 
     def default(self, obj: Json) -> None:
-        """Type and plain text."""
+        """The type; write-only text becomes encoded data at once, so that is what is owned."""
         if not obj.get("type"):
             obj["type"] = "Opaque"
-
-    def prepare_create(self, obj: Json, ctx: Context) -> None:
-        """Write-only text is stored encoded."""
         plain = obj.pop("stringData", None) or {}
         for key, text in plain.items():
-            obj.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
-
-    def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
-        """The same for updates."""
-        self.prepare_create(new, ctx)
+            data = obj["data"] = dict(obj.get("data") or {})
+            data[key] = base64.b64encode(text.encode()).decode()
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """Keys are file names; some types need some keys."""

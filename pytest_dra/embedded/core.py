@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 from typing import ClassVar
 from typing import Final
@@ -41,6 +42,7 @@ class Nodes(Strategy):
     """Nodes: a new one is tainted, its status may be given at once."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
 
     def prepare_create(self, obj: Json, ctx: Context) -> None:
         """The status stays: a kubelet registers with it."""
@@ -48,8 +50,22 @@ class Nodes(Strategy):
         if not any(taint.get("key") == NOT_READY["key"] for taint in taints):
             taints.append(dict(NOT_READY))
 
+    def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
+        """Who provides the node, and its address ranges, can be told once."""
+        self.validate_create(new, ctx, report)
+        told = old["spec"].get("providerID")
+        if told and new["spec"].get("providerID") != told:
+            report.invalid("spec.providerID", new["spec"].get("providerID"), "is set already")
+        ranges = old["spec"].get("podCIDRs")
+        if ranges and new["spec"].get("podCIDRs") != ranges:
+            why = 'node updates may not change podCIDR except from "" to valid'
+            report.forbidden("spec.podCIDRs", why)
+
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """A taint needs key and effect; the server says ``metadata`` where it means ``spec``."""
+        for index, text in enumerate(obj["spec"].get("podCIDRs") or []):
+            report.format(f"spec.podCIDRs[{index}]", text, _range_error(text))
+        seen: set[tuple[str, str]] = set()
         for index, taint in enumerate(obj["spec"].get("taints") or []):
             path = f"metadata.taints[{index}]"
             report.format(f"{path}.key", taint["key"], names.label_key_error(taint["key"]))
@@ -62,18 +78,40 @@ class Nodes(Strategy):
                 report.required(f"{path}.effect")
             elif taint["effect"] not in _EFFECTS:
                 report.not_supported(f"{path}.effect", taint["effect"], _EFFECTS)
+            if (taint["key"], taint["effect"]) in seen:
+                report.duplicate(path, taint["key"])
+            seen.add((taint["key"], taint["effect"]))
 
     def default(self, obj: Json) -> None:
-        """Allocatable defaults to capacity."""
+        """Allocatable defaults to capacity; the first address range has two names."""
+        spec = obj["spec"]
+        if spec.get("podCIDR"):
+            if (spec.get("podCIDRs") or [""])[0] != spec["podCIDR"]:
+                spec["podCIDRs"] = [spec["podCIDR"]]
+        elif spec.get("podCIDRs"):
+            spec["podCIDR"] = spec["podCIDRs"][0]
         status = obj["status"]
         if status.get("capacity") and not status.get("allocatable"):
             status["allocatable"] = dict(status["capacity"])
+
+
+def _range_error(text: str) -> str:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+    return "" if "/" in text else "must be a valid CIDR value"
+
+
+_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
+"""Finalizers of a namespace's spec that need no domain."""
 
 
 class Namespaces(Strategy):
     """Namespaces: labelled with their name, Active until they are deleted."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
 
     def name_error(self, name: str) -> str:
         """A label, because it stands in DNS names."""
@@ -81,6 +119,7 @@ class Namespaces(Strategy):
 
     def default(self, obj: Json) -> None:
         """The label that names it; a generated name is known only in ``prepare_create``."""
+        obj["status"].setdefault("phase", "Active")
         name = obj["metadata"].get("name")
         if name:
             obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = name
@@ -92,6 +131,14 @@ class Namespaces(Strategy):
         finalizers = obj["spec"].setdefault("finalizers", [])
         if "kubernetes" not in finalizers:
             finalizers.append("kubernetes")
+
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Finalizers of the spec are named as others are."""
+        for text in obj["spec"].get("finalizers") or []:
+            report.format("spec.finalizers", text, names.label_key_error(text))
+            if "/" not in text and text not in _FINALIZERS:
+                why = "name is neither a standard finalizer name nor is it fully qualified"
+                report.invalid("spec.finalizers", text, why)
 
     def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
         """Finalizers of the spec and status stay."""
@@ -130,6 +177,7 @@ class Pods(Strategy):
     """Pods, as far as a driver or a claim controller looks at them; nothing runs them."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
     generation: ClassVar[bool] = True
 
     def default(self, obj: Json) -> None:
@@ -185,6 +233,17 @@ class Pods(Strategy):
             report.forbidden(
                 "spec", "pod updates may not change fields other than `spec.containers[*].image`"
             )
+
+    def prepare_status(self, new: Json, old: Json, ctx: Context) -> None:
+        """The quality of service is nobody's to change."""
+        super().prepare_status(new, old, ctx)
+        owners = old["metadata"].get("ownerReferences")
+        new["metadata"].pop("ownerReferences", None)
+        if owners:
+            new["metadata"]["ownerReferences"] = owners
+        quality = (old.get("status") or {}).get("qosClass")
+        if quality:
+            new["status"]["qosClass"] = quality
 
     def validate_status(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
         """Claim statuses name claims of the spec."""

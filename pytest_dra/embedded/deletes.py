@@ -55,7 +55,7 @@ def delete_state(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions
     meta = old.lean["metadata"]
     finalizers = list(meta.get("finalizers") or [])
     extra = _POLICY_FINALIZER.get(options.policy)
-    if extra and extra not in finalizers:
+    if extra and extra not in finalizers and kind.strategy.collected:
         finalizers.append(extra)
     grace_s = _grace_s(kind, old.lean, options)
     if not finalizers and not grace_s and kind.type != "core.Namespace":
@@ -65,8 +65,10 @@ def delete_state(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions
             return Deleted(old, marked=False)
         return Deleted(remove(store, kind, old), marked=False)
     marked = _mark(old.object, finalizers, grace_s)
-    if options.dry_run or marked == old.object:
+    if marked == old.object:
         return Deleted(old, marked=True)
+    if options.dry_run:
+        return Deleted(Snapshot(marked, old.rv), marked=True)
     state = store.put(kind.storage, marked)
     if kind.type == "core.Namespace":
         empty_namespace(store, kind, state)
@@ -107,6 +109,8 @@ def _pod_gone(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions) -
         "deletionGracePeriodSeconds": 0,
         "deletionTimestamp": old.object["metadata"].get("deletionTimestamp") or now(),
     }
+    if "deletionTimestamp" not in old.object["metadata"] and "generation" in meta:
+        meta["generation"] += 1
     rv = old.rv
     if not options.dry_run:
         rv = remove(store, kind, old).rv
@@ -123,13 +127,13 @@ def check_preconditions(kind: Kind, old: Snapshot, options: DeleteOptions) -> No
     uid = old.lean["metadata"]["uid"]
     if options.uid is not None and options.uid != uid:
         raise errors.precondition_failed(
-            kind.resource,
+            kind.blamed,
             old.name,
             f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}",
         )
     if options.version is not None and options.version != str(old.rv):
         raise errors.precondition_failed(
-            kind.resource,
+            kind.blamed,
             old.name,
             f"Precondition failed: ResourceVersion in precondition: {options.version}, "
             f"ResourceVersion in object meta: {old.rv}",

@@ -52,7 +52,14 @@ class CoreEvents(Strategy):
     """Events of the core group: with an ``eventTime`` they have to be complete."""
 
     create_on_update: ClassVar[bool] = True
+    collected: ClassVar[bool] = False
     _controller: ClassVar[str] = "reportingComponent"
+
+    def name_error(self, name: str) -> str:
+        """Anything that fits into a path."""
+        if name in (".", "..") or "/" in name or "%" in name:
+            return "may not be '.' or '..', nor contain '/' or '%'"
+        return ""
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """An old event lives in the namespace of what it is about, a new one says who and what."""
@@ -91,6 +98,10 @@ class NewEvents(CoreEvents):
     """Events of events.k8s.io, which have to be complete, and of which little may change."""
 
     _controller: ClassVar[str] = "reportingController"
+
+    def name_error(self, name: str) -> str:
+        """As of most kinds."""
+        return names.dns_subdomain_error(name)
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """Time and type are needed; what only old events have is not taken."""

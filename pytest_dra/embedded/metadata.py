@@ -47,7 +47,6 @@ def fill_new(meta: Json, *, namespace: str, generation: bool) -> None:
         "resourceVersion",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
-        "generation",
         "managedFields",
     ):
         meta.pop(system, None)
@@ -128,11 +127,9 @@ def _validate_owners(owners: list[Json], report: Report, path: str) -> None:
     controllers = 0
     for index, owner in enumerate(owners):
         where = f"{path}.ownerReferences[{index}]"
-        if not owner["apiVersion"]:
-            report.invalid(f"{where}.apiVersion", "", "version must not be empty")
-        for name in ("kind", "name", "uid"):
+        for name in ("apiVersion", "kind", "name", "uid"):
             if not owner[name]:
-                report.invalid(f"{where}.{name}", "", "must not be empty")
+                report.required(f"{where}.{name}", "must not be empty")
         if owner["kind"] == "Event" and owner["apiVersion"] == "v1":
             report.invalid(where, "Event", "is disallowed from being an owner")
         controllers += owner.get("controller") is True

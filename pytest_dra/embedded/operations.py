@@ -12,6 +12,7 @@ from pytest_dra.embedded import deletes
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import identities
 from pytest_dra.embedded import negotiation
+from pytest_dra.embedded import nodeaccess
 from pytest_dra.embedded import options
 from pytest_dra.embedded import patching
 from pytest_dra.embedded import policies
@@ -310,6 +311,8 @@ class Operations:
         context = self._target(call).context
 
         def admit(old: Snapshot) -> None:
+            if context.allows is not None and context.user is not None:
+                nodeaccess.restrict_deletion(context.user, call.kind, old.object)
             place = dataclasses.replace(context, namespace=old.namespace)
             change = policies.Change(
                 kind=call.kind,

@@ -88,7 +88,7 @@ def write_options(query: Query, kind: str) -> WriteOptions:
         dry_run=dry_run,
         validation=validation or "Warn",
         manager=manager,
-        force=query.get("force", "") in ("true", "1"),
+        force=_boolean(query, "force") is True,
     )
 
 

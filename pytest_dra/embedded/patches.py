@@ -62,19 +62,17 @@ def _apply_operation(root: Any, operation: Json) -> None:
     if not isinstance(path, str):
         raise ValueError("an operation without path")
     if name == "test":
-        if _get(root, path) != operation.get("value"):
+        if _member(root, path) != operation.get("value"):
             raise ValueError(f"testing value {path} failed")
     elif name == "remove":
         _remove(root, path)
     elif name == "add":
         _add(root, path, copy.deepcopy(operation["value"]))
     elif name == "replace":
-        _get(root, path)
-        _remove(root, path)
-        _add(root, path, copy.deepcopy(operation["value"]))
+        _replace(root, path, copy.deepcopy(operation["value"]))
     elif name in ("move", "copy"):
         source = operation["from"]
-        value = copy.deepcopy(_get(root, source))
+        value = copy.deepcopy(_member(root, source))
         if name == "move":
             _remove(root, source)
         _add(root, path, value)
@@ -101,11 +99,21 @@ def _index(token: str, last: int) -> int:
     return int(token)
 
 
-def _get(root: Any, path: str) -> Any:
-    place = root
-    for token in _tokens(path):
-        place = _step(place, token)
-    return place
+def _member(root: Any, path: str) -> Any:
+    """What stands there; a member that an object does not have is null."""
+    place, last = _parent(root, path)
+    return place.get(last) if isinstance(place, dict) else _step(place, last)
+
+
+def _replace(root: Any, path: str, value: Any) -> None:
+    """As the server's library has it: a member may be missing, an item may not."""
+    place, last = _parent(root, path)
+    if isinstance(place, list):
+        place[_index(last, len(place) - 1)] = value
+    elif isinstance(place, dict):
+        place[last] = value
+    else:
+        raise TypeError("cannot replace in a scalar")
 
 
 def _parent(root: Any, path: str) -> tuple[Any, str]:
@@ -124,10 +132,17 @@ def _remove(root: Any, path: str) -> None:
         del place[last]
 
 
+def _place(token: str, count: int) -> int:
+    """Where to insert: -1 is behind the last item, as the server's library counts."""
+    if token.startswith("-") and token[1:].isdigit() and int(token) >= -count - 1:
+        return int(token) + count + 1
+    return _index(token, count)
+
+
 def _add(root: Any, path: str, value: Any) -> None:
     place, last = _parent(root, path)
     if isinstance(place, list):
-        place.insert(len(place) if last == "-" else _index(last, len(place)), value)
+        place.insert(len(place) if last == "-" else _place(last, len(place)), value)
     elif isinstance(place, dict):
         place[last] = value
     else:

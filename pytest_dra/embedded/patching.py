@@ -11,6 +11,7 @@ from pytest_dra.embedded import errors
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import patches
 from pytest_dra.embedded import raw
+from pytest_dra.embedded import schemas
 from pytest_dra.embedded import typed
 from pytest_dra.embedded import writes
 from pytest_dra.embedded.errors import Cause
@@ -82,7 +83,8 @@ def _patched(
     warnings: list[str],
     managers: Managers | None = None,
 ) -> writes.Written:
-    draft = _read_patched(target, patched, options, warnings)
+    applied = managers is not None
+    draft = _read_patched(target, patched, options, warnings, applied=applied)
     draft = dataclasses.replace(draft, managers=managers)
     meta, before = draft.obj["metadata"], old.object["metadata"]
     version = meta.get("resourceVersion", "")
@@ -104,17 +106,23 @@ def _patched(
 
 
 def _read_patched(
-    target: writes.Target, patched: Json, options: WriteOptions, warnings: list[str]
+    target: writes.Target,
+    patched: Json,
+    options: WriteOptions,
+    warnings: list[str],
+    *,
+    applied: bool,
 ) -> writes.Draft:
     kind = target.kind
     resource = kind.resource
-    if patched.get("kind") != resource.kind or patched.get("apiVersion") != resource.api_version:
+    wanted = {"kind": resource.kind, "apiVersion": resource.api_version}
+    if any((patched.get(name) or text) != text for name, text in wanted.items()):
         raise _bad_patch("kind and apiVersion may not change")
     notes = typed.Notes()
     try:
         obj = typed.read(kind.type, _bare(patched), notes)
     except typed.DecodeError as error:
-        raise _bad_patch(str(error)) from error
+        raise (_bad_patch if not applied else errors.internal)(str(error)) from error
     complaints = [f'unknown field "{name}"' for name in notes.unknown]
     if complaints and options.validation == "Strict":
         raise _bad_patch("strict decoding error: " + ", ".join(complaints[:20]))
@@ -196,11 +204,16 @@ def _apply_new(
 ) -> writes.Written:
     meta = configuration.get("metadata") or {}
     if meta.get("uid"):
-        raise writes.refused_uid(target, "must not be set")
+        why = f"uid mismatch: there is none, the configuration has {str(meta['uid'])[:80]}"
+        raise errors.conflict(target.kind.resource, target.name, why)
     kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
     resource = target.kind.resource
     names = {"kind": resource.kind, "apiVersion": resource.api_version}
     fresh = {**names, **configuration, "metadata": {"name": target.name, **kept}}
+    try:
+        typed.read(target.kind.type, _bare(fresh), typed.Notes())
+    except typed.DecodeError as error:
+        raise errors.internal(str(error)) from error
     draft = writes.incoming(target, Received(fresh), options, [])
     return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
 
@@ -225,16 +238,11 @@ def _configuration(target: writes.Target, body: bytes, options: WriteOptions) ->
     meta = applied.get("metadata") or {}
     if not isinstance(meta, dict) or meta.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
-    notes = typed.Notes()
-    try:
-        typed.read(target.kind.type, _bare(applied), notes)
-    except typed.DecodeError as error:
-        raise errors.internal(f"failed to create typed patch object: {error}") from error
-    if notes.unknown:
-        raise errors.internal(
-            f"failed to create typed patch object: {notes.unknown[0]}: no such field"
-        )
-    return _bare(applied)
+    bare = _bare(applied)
+    misfit = schemas.misfit(target.kind.type, bare)
+    if misfit:
+        raise errors.internal(f"failed to create typed patch object: {misfit}")
+    return bare
 
 
 def _bare(obj: Json) -> Json:

@@ -127,6 +127,10 @@ class Metadata:
         return answer, encode(answer)
 
 
+_ROWLESS: Final = ("Role", "ClusterRole")
+"""Kinds that the server has no printer of: no rows are null."""
+
+
 class UnfitError(Exception):
     """An event cannot be shown so: its stream ends."""
 
@@ -195,7 +199,10 @@ class Table:
 
     def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json | Lazy, bytes | Blocks]:
         """A table of all."""
-        answer = self._table([self._row(found) for found in snapshots], meta, titled=True)
+        rows = [self._row(found) for found in snapshots]
+        answer = self._table(rows, meta, titled=True)
+        if not rows and self._kind.resource.kind in _ROWLESS:
+            answer["rows"] = None
         return answer, encode(answer)
 
 

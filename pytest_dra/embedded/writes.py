@@ -89,6 +89,8 @@ class Target:
             if self.context.version.minor < byhand.DECLARED_SINCE:
                 # 1.34 notes owners of metadata that a status write leaves alone
                 return Scope(kind, ignored=("spec",))
+            if self.kind.strategy.status_with_metadata:
+                return Scope(kind, ignored=("spec",))
             return Scope(kind, fields=(self.context.subresource,))
         return Scope(kind, ignored=("status",) if self.kind.strategy.status else ())
 
@@ -169,6 +171,9 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         _check_namespace(target, meta)
         _need_namespace(store, target, meta.get("name", ""))
     strategy.admit(obj, None, ctx)
+    _restrict(target, obj, None)
+    for wiped in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        meta.pop(wiped, None)
     owners = _owners(target, draft, typed.empty(kind.storage), Managers(()))
     metadata.fill_new(meta, namespace=target.namespace, generation=strategy.generation)
     if owners:
@@ -193,7 +198,8 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         meta["name"] = metadata.generated_name(meta["generateName"])
     if taken is not None:
         generated = bool(meta.get("generateName"))
-        raise errors.already_exists(kind.resource, meta["name"], generated=generated)
+        blamed = kind.blamed if generated else kind.resource
+        raise errors.already_exists(blamed, meta["name"], generated=generated)
     warnings = [*strategy.warnings(obj), *warned]
     if options.dry_run:
         if given:
@@ -203,12 +209,16 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     return Written(201, snapshot, snapshot.object, warnings)
 
 
+def _restrict(target: Target, obj: Json, before: Json | None) -> None:
+    ctx = target.context
+    if ctx.allows is not None and ctx.user is not None:
+        restrict(ctx.user, target.kind, obj, before)
+
+
 def _admit_valid(target: Target, obj: Json, before: Json | None, *, dry_run: bool) -> list[str]:
     """What admission says at last; returns its warnings."""
     ctx = target.context
     target.kind.strategy.admit_valid(obj, ctx)
-    if ctx.allows is not None and ctx.user is not None:
-        restrict(ctx.user, target.kind, obj, before)
     change = policies.Change(kind=target.kind, context=ctx, new=obj, old=before, dry_run=dry_run)
     return policies.judge(change)
 
@@ -293,10 +303,15 @@ def update(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     old = store.get(kind.storage, target.namespace, target.name)
     if old is None:
         if strategy.create_on_update and not target.context.subresource:
+            if meta.get("uid"):
+                raise errors.conflict(kind.resource, target.name, _NO_UID)
             return create(store, target, draft, options)
         raise errors.not_found(kind.resource, target.name)
     _check_identity(target, meta, old)
     return replace(store, target, draft, old, options)
+
+
+_NO_UID: Final = "Precondition failed: there is no object of that UID"
 
 
 def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
@@ -361,6 +376,7 @@ def replace(
         meta["generation"] = before["metadata"].get("generation", 0) + 1
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)
+    _restrict(target, obj, before)
     _validate_update(target, obj, before)
     warned = _admit_valid(target, obj, before, dry_run=options.dry_run)
     obj = draft.final(kind.storage)

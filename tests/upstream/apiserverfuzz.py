@@ -52,7 +52,8 @@ AGAIN: Final = 2
 """Times that a sequence is played anew before a difference counts."""
 
 _SHOWN_MAX: Final = 4
-_GENERATED: Final = re.compile(r'"(g-|n|x{58})[bcdfghjklmnpqrstvwxz2456789]{5}"')
+_GENERATED: Final = re.compile(r'"(g-|n|x{58}|kube-api-access-)[bcdfghjklmnpqrstvwxz2456789]{5}"')
+_TIME: Final = re.compile(r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 
@@ -111,6 +112,10 @@ class Pair:
         lines = Normalizer(script, player.namespace).normalized(records)
         # a generated name that only a failure shows
         text = _GENERATED.sub(r'"\1S"', json.dumps(lines))
+        if player.namespace[0]:
+            text = text.replace(*player.namespace)
+        given = json.dumps(script)
+        text = _TIME.sub(lambda match: match[0] if match[0] in given else '"T"', text)
         found: list[Json] = json.loads(text)
         return found
 

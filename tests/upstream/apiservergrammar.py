@@ -274,6 +274,11 @@ class Sequencer:
             query["fieldSelector"] = self._dice.pick(KINDS[kind].fields)
         if kind == "namespaces" and not query:
             query["fieldSelector"] = self._dice.pick(KINDS[kind].fields)
+        if kind.startswith("cluster"):
+            # what a new cluster comes with is none of our server's
+            own = "kubernetes.io/bootstrapping!=rbac-defaults"
+            labels = query.get("labelSelector")
+            query["labelSelector"] = f"{labels},{own}" if labels else own
         return query
 
     def _list(self, kind: str) -> Json:
@@ -291,10 +296,17 @@ class Sequencer:
             )
         save = {f"cont{number}": "metadata.continue"}
         step = {"id": f"s{number}", "GET": self._path(kind), "query": query, "save": save}
+        if query.get("resourceVersion") == "0":
+            # the real server's cache of a kind does not see writes of other kinds
+            step["hide"] = ["metadata.resourceVersion"]
         return self._accept(step, listed=True)
 
     def _delete(self, kind: str) -> Json:
         step: Json = {"DELETE": f"{self._path(kind)}/{self._named(kind)}"}
+        if kind == "namespaces":
+            # a real one without controllers never goes
+            step["query"] = {"dryRun": "All"}
+            return {"id": f"s{self._number}", **step}
         return {"id": f"s{self._number}", **self._deletion(step)}
 
     def _deletion(self, step: Json) -> Json:
