@@ -58,9 +58,12 @@ def _(rig: Rig) -> None:
 @check("PREP-004")
 def _(rig: Rig) -> None:
     names = [
-        device["name"] for specs in pools_of(rig).values() for s in specs for device in s["devices"]
+        device["name"]
+        for specs in pools_of(rig).values()
+        for s in specs
+        for device in s.get("devices", [])
     ]
-    claim = rig.claim(*(result(name) for name in names if not name.startswith("extra")))
+    claim = rig.claim(*(result(name) for name in names if name.startswith(("gpu-", "nic-"))))
     entry = good(rig, claim)
     freed(rig, claim)
     assert _pairs(entry) == {(NODE, name) for name in names if not name.startswith("extra")}
