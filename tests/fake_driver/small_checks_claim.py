@@ -62,11 +62,12 @@ def _(rig: Rig) -> None:
         for specs in pools_of(rig).values()
         for s in specs
         for device in s.get("devices", [])
+        if device["name"].startswith(("gpu-", "nic-"))
     ]
-    claim = rig.claim(*(result(name) for name in names if name.startswith(("gpu-", "nic-"))))
+    claim = rig.claim(*map(result, names))
     entry = good(rig, claim)
     freed(rig, claim)
-    assert _pairs(entry) == {(NODE, name) for name in names if not name.startswith("extra")}
+    assert _pairs(entry) == {(NODE, name) for name in names}
 
 
 @check("PREP-005")
