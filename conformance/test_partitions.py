@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pytest_dra.bench import Bench
+from pytest_dra.bench.overlapping import device_and_part
 from pytest_dra.cases import case
+from pytest_dra.checks import prepare
 from pytest_dra.spec import Level
 
 
@@ -41,6 +43,20 @@ def test_part_005_overlaps(dra_bench: Bench) -> None:
 def test_part_006_count(dra_bench: Bench) -> None:
     """resourceSliceCount includes counter slices"""
     dra_bench.inspecting.must_pass("PART-006")
+
+
+@case("PART-010", Level.SHOULD)
+def test_part_010_overlapping(dra_bench: Bench) -> None:
+    """overlapping partitions are refused at Prepare"""
+    pair = device_and_part(dra_bench)
+    for held, wanted in (pair, pair[::-1]):
+        first, second = (dra_bench.claim([device]) for device in (held, wanted))
+        what = f"Prepare on device {held.name!r}"
+        prepare.must_succeed(dra_bench.prepare(first), first.uid, what=what)
+        what = f"Prepare on device {wanted.name!r} while another claim has {held.name!r}"
+        prepare.must_be_refused(dra_bench.prepare(second), second.uid, what=what)
+        dra_bench.unprepare(first)
+        dra_bench.unprepare(second)
 
 
 @case("PART-011", Level.MUST, settles=True)

@@ -63,13 +63,15 @@ class ClaimRef:
 class Held:
     """One device that a claim holds, and the settings in force for it.
 
-    ``requests`` are main request names; ``share_id`` is empty for a device held alone.
+    ``requests`` are main request names; ``share_id`` is empty for a device held alone, and
+    ``consumed`` (name and amount of capacities) then as well.
     """
 
     pool: str
     device: str
     requests: tuple[str, ...]
     share_id: str = ""
+    consumed: tuple[tuple[str, str], ...] = ()
     admin: bool = False
     config: DeviceConfig = PLAIN
 
@@ -174,6 +176,12 @@ class Claims:
             device=str(result.get("device", "")),
             requests=(request.partition("/")[0],),
             share_id=str(result.get("shareID") or ""),
+            consumed=_amounts(result.get("consumedCapacity")),
             admin=result.get("adminAccess") is True,
             config=configs.of(request),
         )
+
+
+def _amounts(consumed: Any) -> tuple[tuple[str, str], ...]:
+    found = consumed.items() if isinstance(consumed, dict) else ()
+    return tuple(sorted((str(name), str(amount)) for name, amount in found))

@@ -50,6 +50,7 @@ class Parts:
     slices: type[Slices] = Slices
     publisher: type[Publisher] = Publisher
     manifests: type[Manifests] = Manifests
+    hotplug: type[Hotplug] = Hotplug
 
 
 class Driver:
@@ -60,7 +61,7 @@ class Driver:
         self.stopping = threading.Event()
         self.failure: StartError | None = None
         api = parts.api(options.kubeconfig)
-        self.hotplug = Hotplug(options, parts.inventories(options).load())
+        self.hotplug = parts.hotplug(options, parts.inventories(options).load())
         inventory = self.hotplug.present()
         claims = parts.claims(options.driver_name, api)
         self.cdi = parts.cdi(options)

@@ -50,6 +50,7 @@ _MODULES: Final = (
     "faults_partitions",
     "faults_features",
     "faults_manifests",
+    "faults_shares",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

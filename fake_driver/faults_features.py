@@ -3,11 +3,20 @@ LIFE), each in an extra pool."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+from pytest_dra.fake_driver.claims import Allocation
+from pytest_dra.fake_driver.claims import ClaimRef
+from pytest_dra.fake_driver.errors import ClaimError
+from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.faults_attributes import Device
 from pytest_dra.fake_driver.faults_attributes import OneSpoiltDevice
 from pytest_dra.fake_driver.faults_slice import in_extra_pool
+from pytest_dra.fake_driver.hotplug import Hotplug
+from pytest_dra.fake_driver.inventory import Inventory
+from pytest_dra.fake_driver.preparer import Call
+from pytest_dra.fake_driver.preparer import Preparer
 
 
 class Tainted(OneSpoiltDevice):
@@ -31,6 +40,36 @@ class UnknownEffect(Tainted):
 class WithoutDomain(Tainted):
     def taint(self) -> dict[str, Any]:
         return {"key": "unhealthy", "effect": "NoSchedule"}
+
+
+@fault("TAINT-003", "remove the device instead, and taint another one")
+class TakesAway(Hotplug):
+    def marked(self, inventory: Inventory, names: frozenset[str]) -> Inventory:
+        pools = []
+        for pool in inventory.pools:
+            left = [device for device in pool.devices if device["name"] not in names]
+            if left and len(left) < len(pool.devices):
+                left[-1] = self.tainted(left[-1])
+            pools.append(dataclasses.replace(pool, devices=tuple(left)))
+        return Inventory(tuple(pools))
+
+
+@fault("TAINT-005", "refuse Unprepare for a tainted device")
+class KeepsTainted(Preparer):
+    def release(self, ref: ClaimRef, call: Call) -> None:
+        known, faulty = self.ledger.get(ref), self.cdi.options.faulty()
+        if known is not None and any(held.device in faulty for held in known.allocation.held):
+            raise ClaimError(f"claim {ref}: its device is not healthy")
+        super().release(ref, call)
+
+
+@fault("TAINT-006", "refuse any tainted device at Prepare")
+class WantsHealth(Preparer):
+    def check(self, ref: ClaimRef, allocation: Allocation, call: Call) -> None:
+        faulty = self.cdi.options.faulty()
+        if any(held.device in faulty for held in allocation.held):
+            raise ClaimError(f"claim {ref}: its device is tainted")
+        super().check(ref, allocation, call)
 
 
 @in_extra_pool("TAINT-007", "use NoExecute for an informational taint")

@@ -1,10 +1,12 @@
-"""A device that comes and goes: the first one, as a file says."""
+"""Devices that change while the driver runs: the first one comes and goes, any may be faulty."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 from collections.abc import Callable
+from typing import Any
 from typing import Final
 
 from pytest_dra.fake_driver.inventory import Inventory
@@ -12,6 +14,9 @@ from pytest_dra.fake_driver.options import Options
 
 LOOK_S: Final = 0.1
 """How often the file is looked for."""
+
+TAINTS: Final = "taints"
+"""The feature without which faulty devices are published like any other."""
 
 _log = logging.getLogger(__name__)
 
@@ -25,9 +30,31 @@ class Hotplug:
 
     def present(self) -> Inventory:
         """The devices that are there now."""
+        found = self.whole
         if self.options.unplugged.exists():
-            return self.whole.without_first()
-        return self.whole
+            found = found.without_first()
+        names = self.options.faulty() if TAINTS in self.options.features else frozenset()
+        return self.marked(found, names) if names else found
+
+    def marked(self, inventory: Inventory, names: frozenset[str]) -> Inventory:
+        """The same with a taint on the devices that are faulty."""
+        return Inventory(
+            tuple(
+                dataclasses.replace(
+                    pool,
+                    devices=tuple(
+                        self.tainted(device) if device["name"] in names else device
+                        for device in pool.devices
+                    ),
+                )
+                for pool in inventory.pools
+            )
+        )
+
+    def tainted(self, device: dict[str, Any]) -> dict[str, Any]:
+        """A faulty device."""
+        taint = {"key": f"{self.options.driver_name}/unhealthy", "effect": "NoExecute"}
+        return {**device, "taints": [*device.get("taints", []), taint]}
 
     def follow(self, stopping: threading.Event, changed: Callable[[Inventory], bool]) -> None:
         """Call ``changed`` with each new inventory, again and again until it says True."""

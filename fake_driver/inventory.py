@@ -82,6 +82,14 @@ class Inventory:
             for entry in candidate.devices
         )
 
+    def find(self, pool: str, device: str) -> tuple[Pool, dict[str, Any]] | None:
+        """The device and its pool; None if there is none of these names."""
+        for candidate in self.pools:
+            for entry in candidate.devices if candidate.name == pool else ():
+                if entry["name"] == device:
+                    return candidate, entry
+        return None
+
     def without_first(self) -> Inventory:
         """The same without the first device."""
         for n, pool in enumerate(self.pools):

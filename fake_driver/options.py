@@ -28,6 +28,9 @@ DEVICES_MAX: Final = 4096
 UNPLUGGED: Final = "unplugged"
 """File in the driver's directory: while it is there, the first device is not."""
 
+FAULTY: Final = "faulty-"
+"""Begins the names of files in the driver's directory: the device named behind it is faulty."""
+
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 DEFAULT_DRIVER_NAME: Final = "fake.dra.example"
@@ -62,6 +65,11 @@ class Options:
     def unplugged(self) -> Path:
         """The file that stands for a device that was taken out."""
         return self.data_dir / UNPLUGGED
+
+    def faulty(self) -> frozenset[str]:
+        """Names of the devices that are faulty now."""
+        found = self.data_dir.glob(f"{FAULTY}*")
+        return frozenset(path.name.removeprefix(FAULTY) for path in found)
 
     @property
     def dra_socket(self) -> Path:

@@ -25,6 +25,7 @@ from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.record import Prepared
 from pytest_dra.fake_driver.record import Record
+from pytest_dra.fake_driver.room import Room
 
 _log = logging.getLogger(__name__)
 
@@ -126,6 +127,19 @@ class Preparer:
                     f"claim {ref}: there is no device {held.device!r} in pool {held.pool!r}"
                 )
             self.check_free(ref, held, call)
+            self.check_room(ref, held, allocation)
+
+    def check_room(self, ref: ClaimRef, held: Held, allocation: Allocation) -> None:
+        """ClaimError if the device has not enough of what it has in common with others."""
+        others = [taken for record in self.ledger.others(ref) for taken in record.allocation.held]
+        mine = [taken for taken in allocation.held if taken is not held]
+        problem = self.room().problem(held, [*mine, *others])
+        if problem:
+            raise ClaimError(f"claim {ref}: {problem}")
+
+    def room(self) -> Room:
+        """What is left of devices and counters."""
+        return Room(self.inventory)
 
     def check_free(self, ref: ClaimRef, held: Held, call: Call) -> None:
         """ClaimError if another claim has the device and does not share it."""

@@ -112,4 +112,5 @@ def _held(entry: dict[str, Any]) -> Held:
     values = dict(entry)
     values["config"] = DeviceConfig(**values["config"])
     values["requests"] = tuple(values["requests"])
+    values["consumed"] = tuple((name, amount) for name, amount in values.get("consumed") or ())
     return Held(**values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,17 +22,25 @@ SHOWN = 200
 """Bytes of a hook's output that are shown where it failed."""
 
 
-def run(instance: Instance, command: Sequence[str], *, name: str) -> None:
+def run(
+    instance: Instance,
+    command: Sequence[str],
+    *,
+    name: str,
+    values: Mapping[str, str] | None = None,
+) -> None:
     """Run a hook for one instance; placeholders and environment are those of its components.
+
+    ``values`` are further placeholders.
 
     Raises:
         UnsupportedEnvironment: it cannot be run, fails, or takes too long.
     """
-    values = instance.driver.values
+    known = instance.driver.values
     instance.timeline.add(Mark(text=f"{name} runs", instance=instance.name))
     try:
-        filled = Component(name=name, command=tuple(command)).filled(values)
-        env = environment(values, {})
+        filled = Component(name=name, command=tuple(command)).filled({**known, **(values or {})})
+        env = environment(known, {})
         program = find_program(filled, env, cwd=Path.cwd())
         done = subprocess.run(
             [program, *filled.command[1:]],

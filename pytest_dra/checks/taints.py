@@ -11,7 +11,9 @@ from pytest_dra.checks.flaws import Flaw
 from pytest_dra.checks.flaws import device_text
 from pytest_dra.checks.flaws import devices_of
 from pytest_dra.checks.flaws import driver_of
+from pytest_dra.checks.pools import text_of
 from pytest_dra.spec import Json
+from pytest_dra.spec import Violation
 
 _KUBERNETES: Final = ("kubernetes.io", "k8s.io")
 
@@ -58,3 +60,29 @@ def informational_must_have_no_effect(
                     got=taint.get("effect"),
                     want="None, since the taint only informs",
                 )
+
+
+def must_be_tainted(now: Json | None, *, device: str, within_s: float) -> None:
+    """A device that has become faulty is still there, and has a taint.
+
+    Args:
+        now: as it is published; None if it is not.
+        device: its name.
+        within_s: how long ago it became faulty.
+    """
+    if now is None or not now.get("taints"):
+        raise Violation(
+            f"device {device!r}, which has become faulty",
+            got="not published any more" if now is None else "published without a taint",
+            want=f"published with a taint within {within_s:g} s",
+        )
+
+
+def must_be_as_before(now: Json | None, before: Json, *, device: str, within_s: float) -> None:
+    """A device that has been healed is published as it was."""
+    if now is None or text_of(now) != text_of(before):
+        raise Violation(
+            f"device {device!r}, which has been healed",
+            got=now if now is None else f"taints {now.get('taints') or []}",
+            want=f"as before it was faulty, within {within_s:g} s",
+        )

@@ -192,5 +192,5 @@ def _selected(item: dict[str, Any], query: Mapping[str, str] | None) -> bool:
 def _validate(spec: dict[str, Any]) -> None:
     if "nodeName" in spec and "allNodes" in spec:
         raise ApiError(422, "exactly one of nodeName and allNodes")
-    if any(device["name"] != device["name"].lower() for device in spec["devices"]):
+    if any(device["name"] != device["name"].lower() for device in spec.get("devices", [])):
         raise ApiError(422, "no DNS label")

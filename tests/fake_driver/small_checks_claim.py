@@ -58,12 +58,16 @@ def _(rig: Rig) -> None:
 @check("PREP-004")
 def _(rig: Rig) -> None:
     names = [
-        device["name"] for specs in pools_of(rig).values() for s in specs for device in s["devices"]
+        device["name"]
+        for specs in pools_of(rig).values()
+        for s in specs
+        for device in s.get("devices", [])
+        if device["name"].startswith(("gpu-", "nic-"))
     ]
-    claim = rig.claim(*(result(name) for name in names if not name.startswith("extra")))
+    claim = rig.claim(*map(result, names))
     entry = good(rig, claim)
     freed(rig, claim)
-    assert _pairs(entry) == {(NODE, name) for name in names if not name.startswith("extra")}
+    assert _pairs(entry) == {(NODE, name) for name in names}
 
 
 @check("PREP-005")

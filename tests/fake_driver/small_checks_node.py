@@ -161,13 +161,13 @@ def _(rig: Rig) -> None:
 @check("SLICE-007")
 def _(rig: Rig) -> None:
     for specs in pools_of(rig).values():
-        names = Counter(device["name"] for spec in specs for device in spec["devices"])
+        names = Counter(device["name"] for spec in specs for device in spec.get("devices", []))
         assert max(names.values()) == 1
 
 
 @check("SLICE-008")
 def _(rig: Rig) -> None:
-    assert all(d["name"].islower() for spec in _sent(rig) for d in spec["devices"])
+    assert all(d["name"].islower() for spec in _sent(rig) for d in spec.get("devices", []))
 
 
 @check("SLICE-012")

@@ -33,7 +33,10 @@ def _sent(rig: Rig) -> list[dict[str, Any]]:
 
 def _contents(items: list[dict[str, Any]]) -> list[Any]:
     return sorted(
-        ([device["name"] for device in item["spec"]["devices"]], item["spec"]["pool"]["name"])
+        (
+            [device["name"] for device in item["spec"].get("devices", [])],
+            item["spec"]["pool"]["name"],
+        )
         for item in items
     )
 
@@ -79,7 +82,7 @@ def _(rig: Rig) -> None:
 @check("SLICE-009")
 def _(rig: Rig) -> None:
     for body in _sent(rig):
-        devices = body["spec"]["devices"]
+        devices = body["spec"].get("devices", [])
         assert len(devices) <= SPECIAL_MAX or not any(d.get("taints") for d in devices)
 
 
@@ -166,7 +169,9 @@ def _(rig: Rig) -> None:
 def _(rig: Rig) -> None:
     before = {device for names, _ in _contents(_own(rig)) for device in names}
     with _beside(rig) as again:
-        after = {d["name"] for p in again.wanted.values() for s in p.specs for d in s["devices"]}
+        after = {
+            d["name"] for p in again.wanted.values() for s in p.specs for d in s.get("devices", [])
+        }
     assert before <= after
 
 
@@ -175,7 +180,7 @@ def _(rig: Rig) -> None:
     before = [entry for entry in _contents(_own(rig)) if not entry[1].endswith("-extra")]
     with _beside(rig) as again:
         after = sorted(
-            ([device["name"] for device in spec["devices"]], spec["pool"]["name"])
+            ([device["name"] for device in spec.get("devices", [])], spec["pool"]["name"])
             for pool in again.wanted.values()
             for spec in pool.specs
         )

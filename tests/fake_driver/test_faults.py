@@ -24,9 +24,11 @@ from tests.fake_driver import small_checks_features
 from tests.fake_driver import small_checks_manifests
 from tests.fake_driver import small_checks_node
 from tests.fake_driver import small_checks_restart
+from tests.fake_driver import small_checks_shares
 from tests.fake_driver import small_checks_slices
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
+from tests.fake_driver.small_checks_shares import FEATURES
 
 REGISTERING = (
     small_checks_attributes,
@@ -37,6 +39,7 @@ REGISTERING = (
     small_checks_manifests,
     small_checks_node,
     small_checks_restart,
+    small_checks_shares,
     small_checks_slices,
 )
 """Imported for the checks that they register."""
@@ -46,6 +49,9 @@ ALL = [fault.case for fault in faults.all_faults()]
 UNCONFINED = frozenset({"REG-012", "REG-016"})
 """Faults that end the process, which is the tests' own, or under which the rig's claims and slices
 are another driver's: much else fails."""
+
+ON_FEATURES = frozenset({"ATTR", "CAP", "PART", "TAINT"})
+"""Areas whose faults are those of a driver that publishes more than plain devices."""
 
 DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}
 """The delays of slow faults, shortened: the small checks have shorter deadlines too."""
@@ -107,7 +113,7 @@ def test_every_fault_has_a_small_check() -> None:
 
 @pytest.mark.proof
 def test_the_good_driver_passes_all_small_checks() -> None:
-    with running() as rig:
+    with running(features=FEATURES) as rig:
         assert isinstance(rig, WatchedRig)
         assert failures(rig) == set()
 
@@ -129,7 +135,8 @@ def test_a_fault_breaks_its_case_alone(case: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(faults_failure, "TOO_LONG_S", TOO_LONG_S)
     monkeypatch.setattr(faults_publishing, "RELABEL_S", RELABEL_S)
     expected = {case} | set(catalogue().also_fails.get(case, ()))
-    with running(case) as rig:
+    features = FEATURES if case.split("-")[0] in ON_FEATURES else ()
+    with running(case, features=features) as rig:
         assert isinstance(rig, WatchedRig)
         found = failures(rig)
     assert found == expected & set(ALL) or (case in UNCONFINED and case in found)

@@ -18,7 +18,16 @@ from pytest_dra.cases import implemented
 PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
 
+FEATURES = (
+    "--features=taints,notices,partitions,shares,conditions,standard",
+    PROFILE.with_name("features.yaml"),
+)
+"""For faults of features that the plain driver does not have."""
+
 OTHERWISE = {
+    **dict.fromkeys(("CAP-002", "CAP-003", "CAP-005", "CAP-006"), FEATURES),
+    **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010"), FEATURES),
+    **dict.fromkeys(("TAINT-003", "TAINT-005", "TAINT-006"), FEATURES),
     "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
     "REG-016": ("", PROFILE.with_name("nameless.yaml")),
     "SLICE-021": ("", PROFILE.with_name("network.yaml")),

@@ -1,0 +1,84 @@
+"""Devices that are made faulty by the profile's hooks, and healed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pytest_dra.bench import hooks
+from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.devices import Device
+from pytest_dra.checks.pools import newest
+from pytest_dra.spec import Blocked
+from pytest_dra.spec import Json
+
+NOTICED_S: Final = 60.0
+"""Deadline for a driver to show that a device has become faulty or healthy."""
+
+STAYS: Final = "TAINT-003"
+"""The case that says that a faulty device is tainted."""
+
+
+@contextmanager
+def ailing(bench: Bench, device: Device) -> Iterator[None]:
+    """Make a device faulty, and heal it afterwards; without ``hooks.heal`` the driver begins anew.
+
+    Raises:
+        UnsupportedEnvironment: a hook cannot be run.
+    """
+    chosen = bench.profile.hooks
+    with bench.timeline.disturbance("a faulty device"):
+        _run(bench, chosen.fault, "hooks.fault", device)
+        try:
+            yield
+        finally:
+            if chosen.heal:
+                heal(bench, device)
+            else:
+                bench.spoiled("a device was made faulty")
+
+
+def heal(bench: Bench, device: Device) -> None:
+    """Run ``hooks.heal`` and wait until the driver shows it."""
+    _run(bench, bench.profile.hooks.heal, "hooks.heal", device)
+    wait_for(bench, device, lambda found: found is not None and not found.get("taints"))
+
+
+def _run(bench: Bench, command: tuple[str, ...], name: str, device: Device) -> None:
+    values = {"pool": device.pool, "device": device.name}
+    hooks.run(bench.instance, command, name=name, values=values)
+
+
+def wait_for(bench: Bench, device: Device, wanted: Callable[[Json | None], bool]) -> Json | None:
+    """The device as it is published once that is as wanted, or at the deadline; None if it is not.
+
+    A driver that has ended is not waited for.
+    """
+    now = bench.instance.wait_for_slices(
+        lambda slices: wanted(_published(device, slices)), within_s=bench.within(NOTICED_S)
+    )
+    return _published(device, now)
+
+
+def tainted(bench: Bench, device: Device) -> Json:
+    """The device once it has a taint.
+
+    Raises:
+        Blocked: it gets none.
+    """
+    found = wait_for(bench, device, lambda found: bool(found and found.get("taints")))
+    if not found or not found.get("taints"):
+        raise Blocked(STAYS)
+    return found
+
+
+def _published(device: Device, slices: list[Json]) -> Json | None:
+    for item in newest(slices):
+        if item["spec"]["pool"]["name"] == device.pool:
+            for each in item["spec"].get("devices") or []:
+                if each["name"] == device.name:
+                    found: Json = each
+                    return found
+    return None

@@ -1,0 +1,65 @@
+"""Shares of one device in answers to Prepare, and in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pytest_dra.spec import Json
+from pytest_dra.spec import Violation
+from pytest_dra.wire.answers import NodeReply
+
+
+def ids_must_be_repeated(reply: NodeReply, uid: str, *, shares: Collection[str], what: str) -> None:
+    """The returned devices carry exactly these share ids."""
+    found = [device.share_id for device in reply.devices_of(uid)]
+    if set(found) != set(shares):
+        raise Violation(
+            what,
+            got=f"share_id {found}",
+            want=f"share_id {sorted(shares)}, as in the allocation",
+            proof=(reply.serial,),
+        )
+
+
+def must_be_apart(
+    reply: NodeReply, uid: str, *, shares: Collection[str], told: bool, what: str
+) -> None:
+    """As many shares come back as the claim has: told apart by id, by entry or by CDI device.
+
+    Args:
+        reply: the answer to Prepare.
+        uid: the claim.
+        shares: ids in its allocation.
+        told: the call's version has share ids.
+        what: names the claim.
+    """
+    devices = reply.devices_of(uid)
+    known = {device.share_id for device in devices if device.share_id}
+    if told and known:
+        ids_must_be_repeated(reply, uid, shares=shares, what=what)
+        return
+    cdi_ids = {id for device in devices for id in device.cdi_device_ids}
+    if len(devices) < len(shares) and len(cdi_ids) < len(shares):
+        raise Violation(
+            what,
+            got=f"{len(devices)} devices with {len(cdi_ids)} CDI ids",
+            want=f"{len(shares)} shares of the device, each by itself",
+            proof=(reply.serial,),
+        )
+
+
+def policy_of(device: Json) -> Json:
+    """What says how a device may be shared."""
+    capacity = (device.get("capacity") or {}).items()
+    return {
+        "allowMultipleAllocations": bool(device.get("allowMultipleAllocations")),
+        "requestPolicy": {
+            name: value["requestPolicy"] for name, value in capacity if value.get("requestPolicy")
+        },
+    }
+
+
+def policy_must_stay(before: Json, after: Json, *, what: str) -> None:
+    """A device may be shared as it could before."""
+    if policy_of(before) != policy_of(after):
+        raise Violation(what, got=policy_of(after), want=f"as before: {policy_of(before)}")

@@ -1,0 +1,173 @@
+"""Small checks of what several claims have of one device, and of faulty devices."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+from tests.fake_driver.rig import DRIVER
+from tests.fake_driver.rig import NODE
+from tests.fake_driver.rig import Rig
+from tests.fake_driver.rig import result
+from tests.fake_driver.small_checks import Check
+from tests.fake_driver.small_checks import check
+from tests.fake_driver.small_checks import freed
+from tests.fake_driver.small_checks import good
+
+FEATURES = ("shares", "partitions", "taints")
+"""What the driver of these checks has."""
+
+SHARES, PARTITIONS = f"{NODE}-shares", f"{NODE}-partitions"
+SOON_S = 1.5
+
+
+def on_features(case: str) -> Callable[[Check], Check]:
+    """A check of a driver that has the features; any other passes it."""
+
+    def register(function: Check) -> Check:
+        def judge(rig: Rig) -> None:
+            if rig.options.features:
+                function(rig)
+
+        return check(case)(judge)
+
+    return register
+
+
+def _share(request: str = "req0", memory: str = "1Gi") -> Any:
+    amounts = {"consumedCapacity": {"memory": memory}, "shareID": str(uuid.uuid4())}
+    return result("shared-0", request, pool=SHARES, **amounts)
+
+
+@on_features("CAP-002")
+def _(rig: Rig) -> None:
+    one, other = rig.claim(_share()), rig.claim(_share())
+    good(rig, one)
+    entry = rig.prepare(other)
+    freed(rig, one, other)
+    assert entry.error == ""
+
+
+@on_features("CAP-003")
+def _(rig: Rig) -> None:
+    one, other = rig.claim(_share()), rig.claim(_share())
+    good(rig, one)
+    entry = good(rig, other)
+    freed(rig, one)
+    kept = rig.resolves(entry)
+    freed(rig, other)
+    assert kept
+
+
+@on_features("CAP-005")
+def _(rig: Rig) -> None:
+    claim = rig.claim(_share("req0"), _share("req1"))
+    entry = good(rig, claim)
+    freed(rig, claim)
+    assert len(entry.devices) == 2
+
+
+@on_features("CAP-006")
+def _(rig: Rig) -> None:
+    claim = rig.claim(_share())
+    good(rig, claim)
+    [before] = [item for item in rig.store.of(DRIVER) if item["spec"]["pool"]["name"] == SHARES]
+    rig.store.delete(before["metadata"]["name"])
+
+    def now() -> list[Any]:
+        return [
+            item["spec"]["devices"]
+            for item in rig.store.of(DRIVER)
+            if item["spec"]["pool"]["name"] == SHARES
+        ]
+
+    rig.wait(now, SOON_S)
+    found = now()
+    freed(rig, claim)
+    assert found in ([], [before["spec"]["devices"]])
+
+
+@on_features("CAP-007")
+def _(rig: Rig) -> None:
+    one, other = rig.claim(result("shared-0", pool=SHARES)), rig.claim(_share())
+    good(rig, one)
+    entry = rig.prepare(other)
+    freed(rig, one, other)
+    assert entry.error
+
+
+@on_features("CAP-008")
+def _(rig: Rig) -> None:
+    one, other = rig.claim(_share(memory="10Gi")), rig.claim(_share(memory="10Gi"))
+    good(rig, one)
+    entry = rig.prepare(other)
+    freed(rig, one, other)
+    assert entry.error
+
+
+@on_features("CAP-009")
+def _(rig: Rig) -> None:
+    share = _share()
+    claim = rig.claim(share)
+    entry = good(rig, claim)
+    freed(rig, claim)
+    shared = "share_id" in type(entry.devices[0]).DESCRIPTOR.fields_by_name
+    assert not shared or entry.devices[0].share_id == share["shareID"]
+
+
+@on_features("PART-010")
+def _(rig: Rig) -> None:
+    whole, half = (rig.claim(result(name, pool=PARTITIONS)) for name in ("whole-0", "half-0"))
+    good(rig, whole)
+    entry = rig.prepare(half)
+    freed(rig, whole, half)
+    assert entry.error
+
+
+@contextlib.contextmanager
+def _faulty(rig: Rig) -> Iterator[None]:
+    file = rig.options.data_dir / "faulty-gpu-0"
+    file.touch()
+    try:
+        yield
+    finally:
+        file.unlink()
+
+
+def _first(rig: Rig) -> dict[str, Any]:
+    for item in rig.store.of(DRIVER):
+        for device in item["spec"].get("devices", []):
+            if device["name"] == "gpu-0":
+                return dict(device)
+    return {}
+
+
+@on_features("TAINT-003")
+def _(rig: Rig) -> None:
+    rig.wait(lambda: _first(rig), SOON_S)
+    with _faulty(rig):
+        tainted = rig.wait(lambda: _first(rig).get("taints"), SOON_S)
+    rig.wait(lambda: _first(rig) and not _first(rig).get("taints"), SOON_S)
+    assert tainted
+
+
+@on_features("TAINT-005")
+def _(rig: Rig) -> None:
+    claim = rig.claim(result("gpu-0"))
+    good(rig, claim)
+    with _faulty(rig):
+        error = rig.unprepare(claim)
+    freed(rig, claim)
+    assert error == ""
+
+
+@on_features("TAINT-006")
+def _(rig: Rig) -> None:
+    claim = rig.claim(result("gpu-0"))
+    with _faulty(rig):
+        entry = rig.prepare(claim)
+    freed(rig, claim)
+    assert entry.error == ""
