@@ -12,6 +12,7 @@ from pytest_dra.allocator.counters import Booking
 from pytest_dra.allocator.counters import Ledger
 from pytest_dra.allocator.domains import Domain
 from pytest_dra.allocator.domains import Fatal
+from pytest_dra.allocator.layouts import ordered
 from pytest_dra.allocator.matching import price_of
 from pytest_dra.allocator.pools import View
 from pytest_dra.allocator.requests import RESULTS_MAX
@@ -57,7 +58,7 @@ class Problem:
         """True if nothing that an option can reach aborts the attempt."""
         for option in options:
             domain = self.domains[option.number]
-            if option.every and option.constraints:
+            if option.every and not all(self._agrees(one) for one in option.constraints):
                 return False
             if domain.fatal & ~(0 if option.admin else self.busy):
                 return False
@@ -66,6 +67,25 @@ class Problem:
                     values = attributes.values(option, constraint, domain.usable, self.view)
                     if attributes.FAILED in values.values():
                         return False
+        return True
+
+    def _agrees(self, constraint: Constraint) -> bool:
+        """True if every device that any request can take has the same value for a constraint."""
+        if constraint.distinct:
+            return False
+        seen = set()
+        for domain in self.domains:
+            option = domain.option
+            if constraint not in option.constraints:
+                continue
+            places = domain.members if option.every else ordered(domain.usable)
+            for place in places:
+                value = self.look_up(option, constraint, place)
+                if value is None or value is attributes.ABSENT or value is attributes.FAILED:
+                    return False
+                seen.add(value)
+                if len(seen) > 1 or not _is_single(value, constraint):
+                    return False
         return True
 
     def fits_limits(self) -> bool:
@@ -210,3 +230,8 @@ class Problem:
         if found is _UNKNOWN:
             found = values[place] = attributes.value(option, constraint, place, self.view)
         return found
+
+
+def _is_single(value: Any, constraint: Constraint) -> bool:
+    """True if a value is of one type, so that it agrees with itself."""
+    return constraint.lists or sum(one is not None for one in value) == 1

@@ -219,7 +219,7 @@ class Search:
         if cuts is None:
             if self._failures > self._patience and self.problem.all_clean:
                 raise Restart
-        elif frame.scan:
+        elif frame.scan and cuts.symmetric(frame.unit):
             same = cuts.alike(frame.place)
             frame.scan &= ~same
             frame.excluded |= same
