@@ -150,7 +150,8 @@ def _rounded(request: _Amount, reach: Mapping[str, Any], rules: Rules) -> _Amoun
     guarded = rules.minor >= _STRICT and (unit == _MILLI or base >= 0)
     if guarded and steps > _divided(_wrapped(_INT64_MAX - base), stride):
         raise CapacityError(f"{request.text}, rounded up, does not fit 64 bits")
-    return _made(_wrapped(base + _wrapped(stride * steps)), unit, step.style)
+    style = step.style if rules.minor >= _STRICT else "binary"
+    return _made(_wrapped(base + _wrapped(stride * steps)), unit, style)
 
 
 def _whole(nanos: int) -> int:

@@ -51,6 +51,8 @@ class Problem:
         self.shares: dict[int, dict[str, int]] = {}
         self.sharers: dict[int, int] = {}
         self._values: dict[Any, dict[int, Any]] = {}
+        self.forgetful = any(not each.restores for one in plan.constraints for each in one)
+        careful = careful or self.forgetful
         self.clean = [not careful and self._is_clean(unit.options) for unit in plan.units]
         self.all_clean = all(self.clean)
 
@@ -128,6 +130,8 @@ class Problem:
             raise
         if states is None or (tight and option.every and not self._has_room(option, place)):
             self._release(frame, part, inner)
+            if states is not None:
+                self._take_back(option, claim, states)
             if states is None and option.every:
                 name = part.layout.name(inner)
                 raise Fatal(f"request {option.full_name}: a constraint forbids device {name}")
@@ -159,7 +163,11 @@ class Problem:
         place = frame.place
         part = self.view.part(place)
         self._release(frame, part, place - part.offset)
-        self.constrained[claim] = frame.before
+        if self.forgetful:
+            self.constrained[claim], states = frame.before, self.constrained[claim]
+            self._take_back(frame.domain.option, claim, states)
+        else:
+            self.constrained[claim] = frame.before
         self.results[claim] -= 1
         if self.view.shareable >> place & 1:
             self._add_share(frame.domain.option, place, -1)
@@ -184,7 +192,10 @@ class Problem:
             return True
         part = self.view.part(place)
         use = self.state.pools.get(part.slice.key)
-        return use is not None and use.shared(part.layout.name(place - part.offset))
+        name = part.layout.name(place - part.offset)
+        return use is not None and (
+            use.shared(name) if self.rules.remembers_shares else name in use.consumed
+        )
 
     def _has_room(self, option: Option, place: int) -> bool:
         part = self.view.part(place)
@@ -201,15 +212,30 @@ class Problem:
         if not option.constraints:
             return states
         made = states.copy()
-        for constraint in option.constraints:
+        name = option.parent or option.name
+        for number, constraint in enumerate(option.constraints):
             value = self.value(option, constraint, place)
-            if value is attributes.ABSENT:
-                return None
-            state = constraint.add(made[constraint.number], value)
+            state = None
+            if value is not attributes.ABSENT:
+                state = constraint.add(made[constraint.number], value, name)
             if state is None:
+                self._take_back(option, claim, made, number)
                 return None
             made[constraint.number] = state
         return made
+
+    def _take_back(
+        self, option: Option, claim: int, states: list[Any], count: int | None = None
+    ) -> None:
+        """Let the first constraints of an option forget a device, if they do not restore."""
+        if not self.forgetful:
+            return
+        kept = self.constrained[claim].copy()
+        for constraint in option.constraints[:count]:
+            if not constraint.restores:
+                state = states[constraint.number]
+                kept[constraint.number] = constraint.removed(state, option.parent or option.name)
+        self.constrained[claim] = kept
 
     def value(self, option: Option, constraint: Constraint, place: int) -> Any:
         """The value of a device for a constraint, ``ABSENT`` if it has none.
