@@ -29,8 +29,8 @@ from pytest_dra.allocator.search import Restart
 from pytest_dra.allocator.search import Search
 from pytest_dra.allocator.state import State
 
-BUDGET: Final = 300_000
-"""Steps of one search, some seconds. A search that needs more is a puzzle, not a claim."""
+BUDGET: Final = 1_000_000
+"""Steps of one search, less than ten seconds. A search that needs more is a puzzle, not a claim."""
 
 _ALONE: Final = 3000
 """Steps of the search that looks at one claim alone."""

@@ -45,7 +45,7 @@ class Domain:
             taken &= ~view.elsewhere
             self.usable &= ~(view.elsewhere | view.broken)
             self.fatal = found.failed | (taken & (found.unpriced | view.broken))
-        if view.skipping and not _skips(node, rules):
+        if view.skipping and not usable_operations(node, rules):
             self.usable &= ~view.skipping
         if option.every:
             self._collect(taken & found.roomy, view, rules)
@@ -62,7 +62,7 @@ class Domain:
         self.count = len(self.members)
 
 
-def _skips(node: nodes.Node, rules: Rules) -> bool:
+def usable_operations(node: nodes.Node, rules: Rules) -> bool:
     """True if devices whose node operations are optional can be used."""
     if rules.variant != "experimental" or not rules.knows_operations:
         return True
