@@ -27,7 +27,8 @@ class Price(NamedTuple):
     """What one share of a device costs.
 
     ``fault`` aborts the attempt, ``refusal`` rules the device out ("" if neither); ``kind`` is
-    then ``unknown``, ``policy`` or ``exhausted``. ``amounts`` and ``limits`` are billionths by name, ``texts`` the amounts as the status shows them.
+    then ``unknown``, ``policy`` or ``exhausted``. ``amounts`` and ``limits`` are billionths by
+    name, ``texts`` the amounts as the status shows them.
     """
 
     fault: str = ""
