@@ -96,7 +96,7 @@ class Attempt:
         is_careful = careful(self.index, view)
         problem = self._problem(view, found, careful=is_careful)
         all_of = len(self.plan.units)
-        cuts = None if problem.all_clean or problem.forgetful else Bounds(problem, all_of)
+        cuts = None if problem.all_clean or problem.literal else Bounds(problem, all_of)
         search = Search(problem, self.budget, cuts=cuts, patience=self.patience)
         try:
             frames = search.run()

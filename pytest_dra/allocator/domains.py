@@ -28,16 +28,18 @@ class Domain:
     """Devices of a node for one option.
 
     ``usable`` ones can be taken as far as their own properties go, ``fatal`` ones abort when they
-    are reached. ``members`` are the devices of a request for all. ``count`` is how many are wanted.
+    are reached, ``refused`` ones are usable but for a taint that shows late. ``members`` are the
+    devices of a request for all. ``count`` is how many are wanted.
     """
 
-    __slots__ = ("count", "fatal", "members", "option", "usable")
+    __slots__ = ("count", "fatal", "members", "option", "refused", "usable")
 
     def __init__(self, option: Option, view: View, node: nodes.Node, rules: Rules) -> None:
         found = match(option, view, rules)
         self.option = option
         self.usable = found.usable
         self.fatal = found.fatal
+        self.refused = 0
         self.members: list[int] = []
         self.count = option.count
         taken = found.taken
@@ -47,6 +49,9 @@ class Domain:
             self.fatal = found.failed | (taken & (found.unpriced | view.broken))
         if view.skipping and not usable_operations(node, rules):
             self.usable &= ~view.skipping
+        if rules.leaks and rules.partitionable:
+            self.refused = taken & found.roomy & ~found.tolerated & view.consumers & ~view.broken
+            self.usable |= self.refused
         if option.every:
             self._collect(taken & found.roomy, view, rules)
 

@@ -157,6 +157,9 @@ def gather(
         SelectorError: a node selector that does not parse.
     """
     found: dict[PoolKey, list[Slice]] = {}
+    if not rules.sorts and not rules.basic:
+        # Slices with binding conditions come last, within a pool, too.
+        near = sorted(near, key=lambda one: one.layout.conditions_set and not one.spec_sets)
     for one in near:
         if _ignored(one, rules):
             continue
@@ -174,7 +177,8 @@ def gather(
 
 def in_order(pools: list[Pool], rules: Rules) -> list[Pool]:
     """Pools by their names, those with binding conditions behind all others."""
-    return sorted(pools, key=lambda pool: (rules.sorts and _conditional(pool), pool.key))
+    behind = not rules.basic
+    return sorted(pools, key=lambda pool: (behind and _conditional(pool), pool.key))
 
 
 def _conditional(pool: Pool) -> bool:

@@ -137,7 +137,7 @@ class Plan:
     ) -> None:
         constraints = []
         for number, spec in enumerate(specs):
-            distinct = spec.get("distinctAttribute") is not None and self._rules.variant != "stable"
+            distinct = spec.get("distinctAttribute") is not None and not self._rules.basic
             if spec.get("matchAttribute") is None and not distinct:
                 raise PlanError(f"{where}, constraint #{number}: of no kind that is known")
             constraints.append(_constraint(number, spec, self._rules))
@@ -155,7 +155,7 @@ class Plan:
             raise PlanError(f"{where}: has alternatives, DRAPrioritizedList is off")
         exactly = request.get("exactly")
         sources = [one for one in (exactly, *alternatives) if one is not None]
-        priced = self._rules.consumable or self._rules.variant == "stable"
+        priced = self._rules.consumable or self._rules.basic
         if not priced and any(source.get("capacity") is not None for source in sources):
             raise PlanError(f"{where}: asks for capacity, DRAConsumableCapacity is off")
         name = request.get("name") or ""

@@ -95,7 +95,7 @@ def _config(
     seen: dict[str, list[Json]] = {}
     for option in options:
         name = str((option.class_.get("metadata") or {}).get("name"))
-        if name in seen and rules.minor >= 36:
+        if name in seen and rules.minor >= 35:
             for one in seen[name]:
                 one["requests"].append(option.full_name)
             continue
@@ -127,7 +127,7 @@ def _selector(
     for part, (_, _, place) in zip(parts, own, strict=True):
         device = part.layout.devices[place - part.offset]
         holder = device if part.slice.per_device else part.slice.place
-        binds = device.get("bindsToNode") and rules.variant != "stable"
+        binds = device.get("bindsToNode") and not rules.basic
         if holder.get("nodeName") is not None or binds:
             field = {"key": nodes.NAME_FIELD, "operator": "In", "values": [nodes.name_of(node)]}
             return {"nodeSelectorTerms": [{"matchFields": [field]}]}

@@ -95,6 +95,28 @@ class Rules:
     groups: bool = False
 
     @property
+    def basic(self) -> bool:
+        """True for the copy with the least: no sharing, no distinctAttribute, no order."""
+        if self.minor >= _SORTED:
+            return self.variant == "stable"
+        return self.variant != "experimental"
+
+    @property
+    def permutes(self) -> bool:
+        """True if devices of one request are tried in all orders, a shareable one repeatedly."""
+        return self.minor < _SORTED
+
+    @property
+    def loses_alternative(self) -> bool:
+        """True if the second device of an alternative for all is one of the first alternative."""
+        return self.minor < _SORTED
+
+    @property
+    def leaks(self) -> bool:
+        """True if a device that is refused late keeps the counters that it was to consume."""
+        return self.minor < _SORTED
+
+    @property
     def knows_groups(self) -> bool:
         """True if compatibility groups mean anything, be it that they cannot be used."""
         return self.minor >= 37
@@ -112,7 +134,7 @@ class Rules:
     @property
     def keeps_counters(self) -> bool:
         """True if slices with counters are looked at on every node, wherever they belong."""
-        return self.variant == "stable" or self.minor <= 36
+        return self.basic or self.minor <= 36
 
     @property
     def remembers_shares(self) -> bool:
@@ -132,12 +154,12 @@ class Rules:
     @property
     def sharing(self) -> bool:
         """True if devices can be shared."""
-        return self.consumable and self.variant != "stable"
+        return self.consumable and not self.basic
 
     @property
     def sorts(self) -> bool:
         """True if pools and slices are tried in the order of their names."""
-        return self.variant != "stable" and self.minor >= _SORTED
+        return not self.basic and self.minor >= _SORTED
 
 
 def rules(
