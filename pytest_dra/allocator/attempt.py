@@ -29,8 +29,8 @@ from pytest_dra.allocator.search import Restart
 from pytest_dra.allocator.search import Search
 from pytest_dra.allocator.state import State
 
-BUDGET: Final = 300_000
-"""Steps of one search, some seconds. A search that needs more is a puzzle, not a claim."""
+BUDGET: Final = 1_000_000
+"""Steps of one search, less than ten seconds. A search that needs more is a puzzle, not a claim."""
 
 _ALONE: Final = 3000
 """Steps of the search that looks at one claim alone."""
@@ -86,7 +86,7 @@ class Attempt:
         if fault:
             return Answer(name, "fatal", error=fault)
         try:
-            return self._search(node, view, domains(self.plan, view, node, self.rules))
+            return self._search(node, view, domains(self.plan, view, node, self.state))
         except Fatal as error:
             return Answer(name, "fatal", error=str(error))
         except Exhausted:
@@ -96,7 +96,7 @@ class Attempt:
         is_careful = careful(self.index, view)
         problem = self._problem(view, found, careful=is_careful)
         all_of = len(self.plan.units)
-        cuts = None if problem.all_clean else Bounds(problem, all_of)
+        cuts = None if problem.all_clean or problem.literal else Bounds(problem, all_of)
         search = Search(problem, self.budget, cuts=cuts, patience=self.patience)
         try:
             frames = search.run()

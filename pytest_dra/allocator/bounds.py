@@ -47,10 +47,14 @@ class Bounds:
         self._alike: dict[int, int] | None = None
         calm = problem.all_clean or problem.fits_limits()
         self._allowed = [calm] * len(problem.clean)
-        for unit in range(len(problem.clean) - 1, -1, -1):
-            if not problem.clean[unit]:
-                self._allowed[: unit + 1] = [False] * (unit + 1)
-                break
+        self._symmetric = [True] * len(problem.clean)
+        for unit, clean in enumerate(problem.clean):
+            if clean:
+                continue
+            self._allowed[: unit + 1] = [False] * (unit + 1)
+            options = problem.plan.units[unit].options
+            if any(option.every and option.constraints for option in options):
+                self._symmetric[: unit + 1] = [False] * (unit + 1)
         self._later = self._unions()
         self._admin = any(option.admin for option in problem.plan.options)
         self._tables = Tables(problem)
@@ -69,6 +73,13 @@ class Bounds:
     def allowed(self, unit: int) -> bool:
         """True if nothing from a unit on can abort the attempt."""
         return self._allowed[unit]
+
+    def symmetric(self, unit: int) -> bool:
+        """True if it makes no difference which of devices that are alike a unit tries first.
+
+        A request for all takes its devices in an order, and a constraint may abort on the way.
+        """
+        return self._symmetric[unit]
 
     def alike(self, place: int) -> int:
         """Devices that make no difference to the one at a place, and are in the same state."""

@@ -12,6 +12,7 @@ from pytest_dra.allocator.counters import Booking
 from pytest_dra.allocator.counters import Ledger
 from pytest_dra.allocator.domains import Domain
 from pytest_dra.allocator.domains import Fatal
+from pytest_dra.allocator.layouts import ordered
 from pytest_dra.allocator.matching import price_of
 from pytest_dra.allocator.pools import View
 from pytest_dra.allocator.requests import RESULTS_MAX
@@ -50,6 +51,11 @@ class Problem:
         self.shares: dict[int, dict[str, int]] = {}
         self.sharers: dict[int, int] = {}
         self._values: dict[Any, dict[int, Any]] = {}
+        self.forgetful = any(not each.restores for one in plan.constraints for each in one)
+        leaks = self.rules.leaks and bool(view.consumers)
+        self.repeats = self.rules.permutes and (leaks or self.forgetful or bool(view.shareable))
+        self.literal = self.forgetful or self.repeats
+        careful = careful or self.literal
         self.clean = [not careful and self._is_clean(unit.options) for unit in plan.units]
         self.all_clean = all(self.clean)
 
@@ -57,7 +63,7 @@ class Problem:
         """True if nothing that an option can reach aborts the attempt."""
         for option in options:
             domain = self.domains[option.number]
-            if option.every and option.constraints:
+            if option.every and not all(self._agrees(one) for one in option.constraints):
                 return False
             if domain.fatal & ~(0 if option.admin else self.busy):
                 return False
@@ -66,6 +72,25 @@ class Problem:
                     values = attributes.values(option, constraint, domain.usable, self.view)
                     if attributes.FAILED in values.values():
                         return False
+        return True
+
+    def _agrees(self, constraint: Constraint) -> bool:
+        """True if every device that any request can take has the same value for a constraint."""
+        if constraint.distinct:
+            return False
+        seen = set()
+        for domain in self.domains:
+            option = domain.option
+            if constraint not in option.constraints:
+                continue
+            places = domain.members if option.every else ordered(domain.usable)
+            for place in places:
+                value = self.look_up(option, constraint, place)
+                if value is None or value is attributes.ABSENT or value is attributes.FAILED:
+                    return False
+                seen.add(value)
+                if len(seen) > 1 or not _is_single(value, constraint):
+                    return False
         return True
 
     def fits_limits(self) -> bool:
@@ -99,7 +124,7 @@ class Problem:
         frame.saved = None
         if bit & self.view.consumers and not (shared and self._is_shared(place)):
             frame.saved = self.booking.take(part, inner)
-            if frame.saved is None:
+            if frame.saved is None or bit & domain.refused:
                 return False
         try:
             states = self._constrain(option, claim, place)
@@ -107,7 +132,10 @@ class Problem:
             self._release(frame, part, inner)
             raise
         if states is None or (tight and option.every and not self._has_room(option, place)):
-            self._release(frame, part, inner)
+            if not self.rules.leaks:
+                self._release(frame, part, inner)
+            if states is not None:
+                self._give_up(option, claim, states, 0 if shared else bit)
             if states is None and option.every:
                 name = part.layout.name(inner)
                 raise Fatal(f"request {option.full_name}: a constraint forbids device {name}")
@@ -122,6 +150,15 @@ class Problem:
             self.picked |= bit
             self.own[claim] |= bit
         return True
+
+    def _give_up(self, option: Option, claim: int, states: list[Any], bit: int) -> None:
+        """Take a device of a request for all back, whose capacity is used up."""
+        if not self.rules.leaks:
+            self._take_back(option, claim, states)
+            return
+        self.constrained[claim] = states
+        self.picked |= bit
+        self.own[claim] |= bit
 
     def stored(self, place: int) -> Mapping[str, int] | None:
         """What is consumed of a device in the cluster, None if nothing is."""
@@ -138,10 +175,16 @@ class Problem:
         """Give back what :meth:`commit` has taken."""
         place = frame.place
         part = self.view.part(place)
-        self._release(frame, part, place - part.offset)
-        self.constrained[claim] = frame.before
+        shared = self.view.shareable >> place & 1
+        if not (shared and self.rules.leaks):
+            self._release(frame, part, place - part.offset)
+        if self.forgetful:
+            self.constrained[claim], states = frame.before, self.constrained[claim]
+            self._take_back(frame.domain.option, claim, states)
+        else:
+            self.constrained[claim] = frame.before
         self.results[claim] -= 1
-        if self.view.shareable >> place & 1:
+        if shared:
             self._add_share(frame.domain.option, place, -1)
             return
         keep = ~(1 << place)
@@ -156,7 +199,18 @@ class Problem:
         for name, amount in amounts.items():
             held[name] = held.get(name, 0) + step * amount
         self.sharers[place] = self.sharers.get(place, 0) + step
+        if self.rules.leaks and step < 0:
+            self._forget_share(place)
+            return
         if not self.sharers[place]:
+            del self.sharers[place], self.shares[place]
+
+    def _forget_share(self, place: int) -> None:
+        """Give a share back as releases did that look at amounts, not at how many there are."""
+        held = self.shares[place]
+        if not held:
+            self.sharers[place] += 1
+        elif not any(held.values()):
             del self.sharers[place], self.shares[place]
 
     def _is_shared(self, place: int) -> bool:
@@ -164,7 +218,10 @@ class Problem:
             return True
         part = self.view.part(place)
         use = self.state.pools.get(part.slice.key)
-        return use is not None and use.shared(part.layout.name(place - part.offset))
+        name = part.layout.name(place - part.offset)
+        return use is not None and (
+            use.shared(name) if self.rules.remembers_shares else name in use.consumed
+        )
 
     def _has_room(self, option: Option, place: int) -> bool:
         part = self.view.part(place)
@@ -181,15 +238,30 @@ class Problem:
         if not option.constraints:
             return states
         made = states.copy()
-        for constraint in option.constraints:
+        name = option.parent or option.name
+        for number, constraint in enumerate(option.constraints):
             value = self.value(option, constraint, place)
-            if value is attributes.ABSENT:
-                return None
-            state = constraint.add(made[constraint.number], value)
+            state = None
+            if value is not attributes.ABSENT:
+                state = constraint.add(made[constraint.number], value, name)
             if state is None:
+                self._take_back(option, claim, made, number)
                 return None
             made[constraint.number] = state
         return made
+
+    def _take_back(
+        self, option: Option, claim: int, states: list[Any], count: int | None = None
+    ) -> None:
+        """Let the first constraints of an option forget a device, if they do not restore."""
+        if not self.forgetful:
+            return
+        kept = self.constrained[claim].copy()
+        for constraint in option.constraints[:count]:
+            if not constraint.restores:
+                state = states[constraint.number]
+                kept[constraint.number] = constraint.removed(state, option.parent or option.name)
+        self.constrained[claim] = kept
 
     def value(self, option: Option, constraint: Constraint, place: int) -> Any:
         """The value of a device for a constraint, ``ABSENT`` if it has none.
@@ -210,3 +282,8 @@ class Problem:
         if found is _UNKNOWN:
             found = values[place] = attributes.value(option, constraint, place, self.view)
         return found
+
+
+def _is_single(value: Any, constraint: Constraint) -> bool:
+    """True if a value is of one type, so that it agrees with itself."""
+    return constraint.lists or sum(one is not None for one in value) == 1
