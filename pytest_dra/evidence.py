@@ -26,6 +26,7 @@ ESCAPED = 10
 FOLDER = "cases"
 TIMELINE = "timeline.jsonl"
 LOG = "driver.log"
+CLUSTER_LOGS = ("etcd.log", "kube-apiserver.log")
 
 
 def forget(output: Path, ids: Iterable[str]) -> None:
@@ -36,13 +37,15 @@ def forget(output: Path, ids: Iterable[str]) -> None:
     for id in ids:
         folder = output / FOLDER / id
         with contextlib.suppress(OSError):
-            for name in (TIMELINE, LOG):
+            for name in (TIMELINE, LOG, *CLUSTER_LOGS):
                 (folder / name).unlink(missing_ok=True)
             folder.rmdir()
 
 
 def keep(output: Path, outcome: Outcome, *, when: str) -> None:
     """Write ``cases/ID/timeline.jsonl`` and ``driver.log`` below the output directory.
+
+    Of a real API server the end of its log and of etcd's as well.
 
     Args:
         output: the report's directory.
@@ -60,8 +63,9 @@ def keep(output: Path, outcome: Outcome, *, when: str) -> None:
     lines = [_line(entry) for entry in outcome.traffic]
     (folder / TIMELINE).write_text("".join(f"{line}\n" for line in lines), "utf-8")
     # Escaped: logs are looked at with tools that send them to a terminal as they are.
-    log = outcome.log
-    (folder / LOG).write_text(redacted(plain(log, ESCAPED * len(log))), "utf-8")
+    logs = {f"{name}.log": text for name, text in outcome.cluster_logs.items()}
+    for name, log in {LOG: outcome.log, **logs}.items():
+        (folder / name).write_text(redacted(plain(log, ESCAPED * len(log))), "utf-8")
 
 
 def _line(entry: Entry[Any]) -> str:

@@ -15,8 +15,8 @@ import pytest
 from pytest_dra.attaching import check_alone
 from pytest_dra.attaching import teller
 from pytest_dra.options import OptionError
-from pytest_dra.options import check_later_features
 from pytest_dra.options import check_platform
+from pytest_dra.refusals import check_later_features
 from pytest_dra.stash import RUN
 from pytest_dra.stash import SETTINGS
 
@@ -94,8 +94,8 @@ def dra_select(dra_session: Session, dra_driver: Instance) -> Matching:
     """
     from pytest_dra.bench.matching import Matching
 
-    plan = dra_session.plan
-    return Matching(dra_driver, kubernetes=plan.kubernetes, engine_name=plan.cel_engine)
+    version, name = dra_session.cluster.version, dra_session.plan.cel_engine
+    return Matching(dra_driver, version=version, engine_name=name)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ Standard library only: this module is imported by every pytest run of the enviro
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -14,7 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-KUBERNETES_VERSIONS: Final = ("1.34", "1.35", "1.36", "1.37")
+from pytest_dra.api.versions import LATEST
+from pytest_dra.api.versions import VERSIONS
+
+KUBERNETES_VERSIONS: Final = VERSIONS
 SUITES: Final = ("auto", "only", "with", "off")
 LOGS: Final = ("never", "on-failure", "always")
 VERDICTS_REQUIRED: Final = ("conformant", "partial")
@@ -93,6 +95,7 @@ OPTIONS: Final = (
         choices=DEADLINES,
     ),
     Option("--dra-driver-name", "name that the driver must register under", "", "NAME"),
+    Option("--dra-objects", "judge these objects, no driver", "", "FILE|-|kubeconfig[:CONTEXT]"),
     Option("--dra-profile", "profile file of the driver (dra-profile.yaml)", "", "FILE"),
     Option(
         "--dra-init", "look at the driver once and write a first profile file", "false", flag=True
@@ -106,9 +109,15 @@ OPTIONS: Final = (
     Option(
         "--dra-kubernetes",
         "Kubernetes version to judge for",
-        "1.37",
+        LATEST,
         "VERSION",
         choices=KUBERNETES_VERSIONS,
+    ),
+    Option(
+        "--dra-feature-gates",
+        "feature gates of the API server that are not at the defaults of the Kubernetes version",
+        "",
+        "A=true,B=false",
     ),
     Option(
         "--dra-cdi-library",
@@ -353,45 +362,4 @@ def check_platform(platform: str | None = None) -> None:
         raise OptionError(
             f"--dra-driver: pytest-dra judges drivers on Linux only (this is {platform}): "
             "run it in a Linux container or virtual machine"
-        )
-
-
-def check_later_features(settings: Settings) -> None:
-    """Refuse what this release does not have yet, before anything is started.
-
-    Raises:
-        OptionError: one sentence that says so.
-    """
-    cluster = settings["dra_cluster"]
-    if cluster in ("apiserver", "kind") or cluster.startswith("kubeconfig:"):
-        raise OptionError(
-            f"--dra-cluster={cluster}: not in this release yet; use --dra-cluster=embedded"
-        )
-    if cluster != "embedded":
-        raise OptionError(
-            f"--dra-cluster: got {cluster!r}, want embedded, apiserver, kind or kubeconfig:CONTEXT"
-        )
-    driver = settings["dra_driver"]
-    if driver and not _is_process(driver):
-        raise OptionError(
-            f"--dra-driver={driver}: running an image is not in this release yet; "
-            "use 'exec:COMMAND LINE' to run the driver's program, 'attach', or 'fake'"
-        )
-
-
-def _is_process(driver: str) -> bool:
-    return driver.startswith("exec:") or driver.split()[:1] in (["fake"], [ATTACH])
-
-
-def check_cel_engine(settings: Settings) -> None:
-    """The package behind the chosen CEL engine must be there.
-
-    Raises:
-        OptionError: it is not installed.
-    """
-    name = settings["dra_cel_engine"]
-    if name == CEL_PYTHON and importlib.util.find_spec("celpy") is None:
-        raise OptionError(
-            f"--dra-cel-engine={name}: cel-python is not installed; "
-            f"pip install 'pytest-dra[cel]', or use --dra-cel-engine={CEL_OWN}"
         )

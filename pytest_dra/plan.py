@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.soak import Soak
+from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.launch import Component
 from pytest_dra.profile import DriverProfile
 
@@ -15,7 +18,8 @@ class Plan:
     """See the module. ``benches``: so many cases at most are judged at the same time.
 
     ``attachment``: how a driver is waited for that somebody else starts; None: the suite starts it.
-    ``patient``: deadlines are lifted.
+    ``patient``: deadlines are lifted. ``feature_gates``: those of the API server that are not at
+    their defaults. ``binaries``: of a real API server; None: the embedded one.
     """
 
     components: tuple[Component, ...]
@@ -28,6 +32,10 @@ class Plan:
     previous: tuple[Component, ...] = ()
     benches: int = 1
     in_memory: bool = False
+    binaries: Binaries | None = None
+    feature_gates: Mapping[str, bool] = dataclasses.field(
+        default_factory=lambda: MappingProxyType({})
+    )
     soak: Soak = dataclasses.field(default_factory=Soak)
     attachment: Attachment | None = None
     patient: bool = False

@@ -16,6 +16,11 @@ from pytest_dra.bench.invitation import Invitation
 from pytest_dra.bench.patience import lifted
 from pytest_dra.bench.soak import Soak
 from pytest_dra.cdi import containerds_library
+from pytest_dra.clusters.binaries import Binaries
+from pytest_dra.clusters.binaries import BinariesError
+from pytest_dra.clusters.binaries import find_binaries
+from pytest_dra.embedded import certificates
+from pytest_dra.featuregates import feature_gates
 from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
@@ -24,7 +29,6 @@ from pytest_dra.options import ATTACH
 from pytest_dra.options import AUTO
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
-from pytest_dra.options import check_cel_engine
 from pytest_dra.plan import Plan
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import PLACEHOLDERS
@@ -33,6 +37,8 @@ from pytest_dra.profile import Hardware
 from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
 from pytest_dra.program import check_command
+from pytest_dra.refusals import APISERVER
+from pytest_dra.refusals import check_cel_engine
 
 DRIVER_NAME = "driver_name"
 FAKE = "fake"
@@ -113,11 +119,14 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
             check_command(component.command, option=option)
     if settings.jailed:
         _check_jail(profile)
+    _check_account(settings, profile)
     return Plan(
         components=components,
         driver_name=settings["dra_driver_name"] or None,
         profile=profile,
         kubernetes=settings["dra_kubernetes"],
+        feature_gates=feature_gates(settings),
+        binaries=_binaries(settings),
         cdi_library=settings["dra_cdi_library"],
         cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,
@@ -128,6 +137,18 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         in_memory=_is_fake(settings["dra_driver"]),
         benches=_benches(settings, profile),
     )
+
+
+def _binaries(settings: Settings) -> Binaries | None:
+    """The programs of a real API server, where one is wanted."""
+    if settings["dra_cluster"] != APISERVER:
+        return None
+    try:
+        found = find_binaries()
+        found.must_serve(settings["dra_kubernetes"])
+    except BinariesError as error:
+        raise OptionError(f"--dra-cluster={APISERVER}: {error}") from error
+    return found
 
 
 def _attachment(settings: Settings, tell: Tell | None) -> Attachment:
@@ -162,13 +183,26 @@ def _soak(settings: Settings) -> Soak:
 
 
 def _benches(settings: Settings, profile: DriverProfile) -> int:
-    """How many benches may be used: the same hardware is not given to several of them unasked."""
+    """How many benches may be used: the same hardware is not given to several of them unasked,
+    nor is a real API server started for each."""
     given = settings["dra_benches"]
     if settings.attached:
         return 1
     if given != AUTO:
         return int(given)
-    return 1 if profile.launch.hardware is Hardware.REAL else BENCHES
+    shared = profile.launch.hardware is Hardware.REAL or settings["dra_cluster"] == APISERVER
+    return 1 if shared else BENCHES
+
+
+def _check_account(settings: Settings, profile: DriverProfile) -> None:
+    if not profile.launch.in_cluster:
+        return
+    if not settings.jailed:
+        raise OptionError(
+            "launch.in_cluster: the files of a pod lie at a fixed path, which only --dra-jail gives"
+        )
+    if not certificates.available():
+        raise OptionError(f"launch.in_cluster: {certificates.MISSING}")
 
 
 def _check_jail(profile: DriverProfile) -> None:

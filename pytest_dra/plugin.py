@@ -22,15 +22,17 @@ from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.options import check_driver_is_named
-from pytest_dra.options import check_later_features
 from pytest_dra.options import check_platform
 from pytest_dra.options import resolve
+from pytest_dra.refusals import check_later_features
 from pytest_dra.stash import ASKED
+from pytest_dra.stash import OBJECTS
 from pytest_dra.stash import RUN
 from pytest_dra.stash import SETTINGS
 from pytest_dra.suite import collection_of
 from pytest_dra.suite import is_case_directory
 from pytest_dra.suite import is_the_packaged
+from pytest_dra.suite import objects_collected
 
 __all__ = ["dra_bench", "dra_cluster", "dra_driver", "dra_namespace", "dra_select", "dra_session"]
 
@@ -64,6 +66,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         settings = _settings(config)
         if settings["dra_init"] == "true" and not config.option.help:
             return _init(config, settings)
+        if settings["dra_objects"]:
+            config.args = objects_collected(settings, config.args, given=given)
+            return None
         check_driver_is_named(settings)
         collection = collection_of(settings, config.args, given=given)
     except OptionError as error:
@@ -96,7 +101,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     try:
         settings = _settings(config)
-        if settings.active and settings["dra_suite"] != "off" and not config.option.help:
+        if settings["dra_objects"]:
+            if settings["dra_suite"] != "off" and not config.option.help:
+                _begin_objects(config, settings)
+        elif settings.active and settings["dra_suite"] != "off" and not config.option.help:
             # First what needs no import: elsewhere than on Linux not all modules can be imported.
             check_platform()
             check_later_features(settings)
@@ -117,6 +125,15 @@ def _begin(config: pytest.Config, settings: Settings) -> None:
     config.pluginmanager.register(CaseRunner(config, run), "dra-case-runner")
 
 
+def _begin_objects(config: pytest.Config, settings: Settings) -> None:
+    check_platform()
+    from pytest_dra.objectcases import begin
+    from pytest_dra.objectrun import ObjectRun
+
+    begin(config, ObjectRun.prepare(settings, judges=not config.option.collectonly))
+    config.stash[OBJECTS] = True
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End what was started, also where pytest was interrupted."""
     run = config.stash.get(RUN, None)
@@ -128,4 +145,5 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave the cases alone without a driver, and never collect a second copy of them."""
     if not is_case_directory(collection_path):
         return None
-    return None if RUN in config.stash and is_the_packaged(collection_path) else True
+    judges = RUN in config.stash or OBJECTS in config.stash
+    return None if judges and is_the_packaged(collection_path) else True

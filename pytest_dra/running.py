@@ -246,8 +246,8 @@ class Run:
             started=self.recorder.started,
             duration_s=self.recorder.duration_s(),
             profile=self.session.plan.profile,
-            options=tuple(_resolved(self.settings)),
-            versions=_versions(facts),
+            options=tuple(resolved_options(self.settings)),
+            versions=versions_of(facts),
             catalogue=catalogue().hash,
         )
 
@@ -264,7 +264,8 @@ class Run:
         )
 
 
-def _resolved(settings: Settings) -> list[Option]:
+def resolved_options(settings: Settings) -> list[Option]:
+    """All options with their origins, for the report."""
     return [
         Option(
             name=option.name,
@@ -290,7 +291,8 @@ def _stage(id: str, *, apart: bool) -> tuple[int, int]:
     return (0, 1 if found.case.observation == "timeline" else 0)
 
 
-def _versions(facts: Mapping[str, object]) -> dict[str, str]:
+def versions_of(facts: Mapping[str, object]) -> dict[str, str]:
+    """The suite and what it runs on, for the report."""
     found = {
         "pytest-dra": pytest_dra.__version__,
         "python": platform.python_version(),

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import ExitStack
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from pytest_dra.bench import Bench
 from pytest_dra.bench import Setup
 from pytest_dra.bench.attached import AttachedBench
 from pytest_dra.cases import Declared
+from pytest_dra.clusters.apiserver import ApiServerCluster
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.clusters.protocol import ClusterError
@@ -60,12 +62,14 @@ class Outcome:
 
     ``traffic`` is what the timeline has of the case, and ``log`` the end of the driver's output
     when it had ended: both are empty for a case that was decided without running.
+    ``cluster_logs`` are the ends of the output of the cluster's own programs, by name.
     """
 
     result: CaseResult
     error: BaseException | None = None
     traffic: tuple[Entry[Any], ...] = ()
     log: str = ""
+    cluster_logs: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 class Site:
@@ -121,12 +125,19 @@ class Site:
         if self._cluster is None:
             directory = Path(tempfile.mkdtemp(prefix="dra-kube-"))
             self._keeper().own_directory(directory)
-            cluster = EmbeddedCluster(
-                directory, kubernetes=self._plan.kubernetes, timeline=self.timeline
-            )
+            cluster = self._new_cluster(directory)
             cluster.start()
             self._cluster = cluster
         return self._cluster
+
+    def _new_cluster(self, directory: Path) -> Cluster:
+        plan, line = self._plan, self.timeline
+        name, gates = plan.kubernetes, plan.feature_gates
+        if plan.binaries is None:
+            return EmbeddedCluster(directory, kubernetes=name, timeline=line, gates=gates)
+        return ApiServerCluster(
+            directory, kubernetes=name, timeline=line, gates=gates, binaries=plan.binaries
+        )
 
     def _make_bench(self) -> Bench:
         plan = self._plan
@@ -186,6 +197,10 @@ class Site:
         bench = self.begun
         return bench.instance.driver.log_tail() if bench else ""
 
+    def cluster_logs(self) -> Mapping[str, str]:
+        """The end of the output of the cluster's own programs, by name; none for the embedded."""
+        return self._cluster.logs() if self._cluster is not None else {}
+
     # what is judged
 
     def judge(self, what: Declared, *, works: bool) -> Outcome:
@@ -199,6 +214,7 @@ class Site:
             error,
             traffic=tuple(self.timeline.all(since=serial)[-TRAFFIC_LIMIT:]),
             log=self.driver_log(),
+            cluster_logs=self.cluster_logs(),
         )
 
     def _run(

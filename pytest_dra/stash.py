@@ -20,3 +20,6 @@ ASKED = pytest.StashKey[bool]()
 
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 """The run; only there when a driver is judged."""
+
+OBJECTS = pytest.StashKey[bool]()
+"""True if captured objects are judged, and no driver."""

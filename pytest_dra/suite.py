@@ -61,6 +61,15 @@ def collection_of(settings: Settings, paths: Sequence[str], *, given: bool) -> C
     return Collection(tuple(paths), asked=False)
 
 
+def objects_collected(settings: Settings, paths: Sequence[str], *, given: bool) -> list[str]:
+    """What is collected with ``--dra-objects``: its cases, and paths that are given beside it."""
+    which = settings["dra_suite"]
+    if which == "off":
+        return list(paths)
+    beside = which == "with" or (which == "auto" and given)
+    return [*(paths if beside else ()), str(case_directory())]
+
+
 def case_directory() -> Path:
     """The folder of the packaged cases, found without importing it."""
     return Path(__file__).parent / CASE_FOLDER

@@ -1,49 +1,22 @@
 """What changes from one Kubernetes minor version to the next: feature gates, limits, served APIs.
 
 Source: contract 1.2 and 8 (types, validation and feature files of 1.34 to 1.37) and recordings of
-kube-apiserver.
+kube-apiserver. The data are in ``releases.json``: a new version is an entry there and no code.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
-
-LATEST: Final = "1.37"
-"""The version that is meant where none is named."""
-
-_STAGES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "DynamicResourceAllocation": "1111",
-        "DRAAdminAccess": "1111",
-        "DRAPrioritizedList": "1111",
-        "DRAResourceClaimDeviceStatus": "1111",
-        "DRAResourceClaimGranularStatusAuthorization": "--11",
-        "DRAPartitionableDevices": "0011",
-        "DRAPartitionableDevicesType": "---0",
-        "DRADeviceTaints": "0011",
-        "DRADeviceTaintRules": "-001",
-        "DRAConsumableCapacity": "0011",
-        "DRAFractionalCapacityRange": "---0",
-        "DRADeviceBindingConditions": "0011",
-        "DRAExtendedResource": "0011",
-        "DRAListTypeAttributes": "--00",
-        "DRANodeAllocatableResources": "--00",
-        "DRAOptionalNodeOperations": "---0",
-        "DRADeviceCompatibilityGroups": "---0",
-        "DRADerivedAttributes": "---0",
-        "DRAWorkloadResourceClaims": "--00",
-        "DRAResourcePoolStatus": "--00",
-    }
-)
-"""Default of each gate in 1.34, 1.35, 1.36 and 1.37: 1 on, 0 off, - not known to that version."""
-
-_VERSIONS: Final = ("1.34", "1.35", "1.36", "1.37")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,39 +57,35 @@ class Limits:
     status_ips: int = 16
 
 
-_LIMITS: Final[Mapping[str, Limits]] = MappingProxyType(
-    {
-        "1.34": Limits(
-            devices_special=None,
-            lists_are_special=False,
-            devices_with_counter_sets=True,
-            taints=4,
-            counter_sets=None,
-            counters=None,
-            consumptions=None,
-            counters_in_slice=32,
-            consumed_in_device=32,
-            consumed_in_slice=1024,
-            values_in_device=None,
-        ),
-        "1.35": Limits(lists_are_special=False, values_in_device=None),
-        "1.36": Limits(),
-        "1.37": Limits(),
-    }
-)
+class Stage(str, enum.Enum):
+    """How far a feature gate is in one version; the word is that of the data."""
+
+    ALPHA = "alpha"
+    BETA = "beta"
+    BETA_OFF = "beta-off"
+    GA = "GA"
+    LOCKED = "locked"
+    """GA, and it cannot be turned off."""
+
+    @property
+    def default(self) -> bool:
+        """On or off where nobody says otherwise."""
+        return self not in (Stage.ALPHA, Stage.BETA_OFF)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesVersion:
     """One minor version: its limits, its feature gates and what it serves of resource.k8s.io.
 
-    ``gates`` maps every gate that the version knows to on or off.
+    ``gates`` maps every gate that the version knows to on or off, ``stages`` to how far it is.
+    What is served does not depend on the gates, as kube-apiserver has it.
     """
 
     minor: int
     limits: Limits
     gates: Mapping[str, bool]
     served: tuple[Resource, ...]
+    stages: Mapping[str, Stage]
 
     @property
     def name(self) -> str:
@@ -128,7 +97,7 @@ class KubernetesVersion:
         return self.gates.get(gate, False)
 
     def with_gates(self, gates: Mapping[str, bool]) -> KubernetesVersion:
-        """The same version with some gates turned.
+        """The same version with some gates turned, whatever their stage.
 
         Raises:
             ValueError: the version does not have such a gate.
@@ -142,28 +111,60 @@ class KubernetesVersion:
         return dataclasses.replace(self, gates=MappingProxyType({**self.gates, **gates}))
 
 
+_DATA: Final[Any] = json.loads(Path(__file__).with_name("releases.json").read_text("utf-8"))
+"""All that is known of each version. ``gates``: their stages, by name. ``served``: version and
+plural of each resource. ``limits``: what differs from
+:class:`Limits`. ``containerd_cdi``: the CDI library of containerd at its time."""
+
+VERSIONS: Final[tuple[str, ...]] = tuple(_DATA["releases"])
+"""The versions that are known, oldest first."""
+
+LATEST: Final[str] = VERSIONS[-1]
+"""The version that is meant where none is named."""
+
+NEEDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {gate: tuple(others) for gate, others in _DATA["needs"].items()}
+)
+"""Gates that have to be on with another one, beside DynamicResourceAllocation; some are none of
+DRA's."""
+
+_RESOURCES: Final = {
+    each.plural: each
+    for each in (
+        resources.DEVICE_CLASSES,
+        resources.DEVICE_TAINT_RULES,
+        resources.RESOURCE_CLAIMS,
+        resources.RESOURCE_CLAIM_TEMPLATES,
+        resources.RESOURCE_SLICES,
+    )
+}
+
+
 def kubernetes_version(name: str = LATEST) -> KubernetesVersion:
     """The profile of a version named like ``1.36``, ``v1.36`` or ``1.36.2``, gates at defaults.
 
     Raises:
-        ValueError: it is none of 1.34 to 1.37.
+        ValueError: it is not known.
     """
     short = ".".join(name.removeprefix("v").split(".")[:2])
-    if short not in _VERSIONS:
-        raise ValueError(f"Kubernetes version {name!r}: want one of {', '.join(_VERSIONS)}")
-    column = _VERSIONS.index(short)
-    gates = {gate: row[column] == "1" for gate, row in _STAGES.items() if row[column] != "-"}
-    served = [
-        resources.DEVICE_CLASSES,
-        resources.RESOURCE_CLAIMS,
-        resources.RESOURCE_CLAIM_TEMPLATES,
-        resources.RESOURCE_SLICES,
-    ]
-    if gates.get("DRADeviceTaintRules") and column == _VERSIONS.index("1.37"):
-        served.insert(1, resources.DEVICE_TAINT_RULES)
+    if short not in VERSIONS:
+        raise ValueError(f"Kubernetes version {name!r}: want one of {', '.join(VERSIONS)}")
+    data = _DATA["releases"][short]
+    stages = {gate: Stage(word) for gate, word in data["gates"].items()}
     return KubernetesVersion(
         minor=int(short.split(".")[1]),
-        limits=_LIMITS[short],
-        gates=MappingProxyType(gates),
-        served=tuple(served),
+        limits=Limits(**data["limits"]),
+        gates=MappingProxyType({gate: stage.default for gate, stage in stages.items()}),
+        served=tuple(_resource(path) for path in data["served"]),
+        stages=MappingProxyType(stages),
     )
+
+
+def containerd_cdi(name: str) -> str:
+    """The CDI library that containerd had at the time of a version such as ``1.37``."""
+    return str(_DATA["releases"][name]["containerd_cdi"])
+
+
+def _resource(path: str) -> Resource:
+    version, _, plural = path.partition("/")
+    return dataclasses.replace(_RESOURCES[plural], version=version)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Final
 
 from pytest_dra.api.resources import RESOURCE_SLICES
-from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.instance import Instance
 from pytest_dra.clusters.protocol import Trouble
@@ -113,7 +112,7 @@ def lose_watches(bench: Bench, instance: Instance) -> bool:
 def gated_fields(bench: Bench, slices: Iterable[Json]) -> dict[str, tuple[str, ...]]:
     """Fields that the slices use, by the gates that this version has and that are on."""
     there = set(_names([item.get("spec") for item in slices]))
-    gates = kubernetes_version(bench.kubernetes).gates
+    gates = bench.cluster.version.gates
     return {
         gate: tuple(field for field in fields if field in there)
         for gate, fields in GATED.items()

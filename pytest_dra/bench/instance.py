@@ -132,6 +132,7 @@ class Instance:
             node=node.name,
             driver_name=driver_name or "",
             jail=node.jail,
+            account=node.account,
         )
         self.driver = self._launch(components, instance=name)
         self.started_serial = 0
@@ -395,5 +396,4 @@ class Instance:
         self.place.wipe_slices(driver)
 
     def _write_kubeconfig(self) -> str:
-        path = self.directories.kubeconfig
-        return self._cluster.driver_kubeconfig(path, instance=self.name, node=self.node)
+        return self.place.introduce(self.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.instance import Instance
 from pytest_dra.cel.engines import engine
@@ -18,9 +18,9 @@ class Matching:
     ``engine_name`` is one of :data:`pytest_dra.cel.engines.NAMES`.
     """
 
-    def __init__(self, instance: Instance, *, kubernetes: str, engine_name: str) -> None:
+    def __init__(self, instance: Instance, *, version: KubernetesVersion, engine_name: str) -> None:
         self._instance = instance
-        self._environment = environment_of(kubernetes_version(kubernetes), stored=True)
+        self._environment = environment_of(version, stored=True)
         self._engine = engine(engine_name)
 
     def __call__(self, expression: str) -> list[Device]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from pytest_dra.api.names import driver_name_error
 from pytest_dra.api.resources import NODES
 from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.clusters.protocol import Accounts
 from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.embedded.incluster import ACCOUNT_DIR
 from pytest_dra.kube import KubeError
 from pytest_dra.launch import Jail
 from pytest_dra.launch import NodeDirectories
@@ -37,6 +42,7 @@ class Node:
             (``launch.writable``); without one they are the host's.
         reads_boot_id: what the profile says; only where it is False a reboot can be played
             without a jail.
+        in_cluster: the driver finds the API server as from within a pod; only with a jail.
     """
 
     def __init__(
@@ -48,15 +54,21 @@ class Node:
         jailed: bool = False,
         writable: Sequence[str] = (),
         reads_boot_id: bool = True,
+        in_cluster: bool = False,
     ) -> None:
         self.name = name
+        self.account: Mapping[str, str] = MappingProxyType({})
         self.directories = directories
         self._cluster = cluster
         self._reads_boot_id = reads_boot_id
         self._own: dict[str, Path] = {}
         if jailed:
             self._own = {inside: directories.make_own() for inside in writable}
-        self.jail = Jail(directories, extra=self._own) if jailed else None
+        extra = dict(self._own)
+        self._account_dir = directories.make_own() if jailed and in_cluster else None
+        if self._account_dir is not None:
+            extra[ACCOUNT_DIR] = self._account_dir
+        self.jail = Jail(directories, extra=extra) if jailed else None
         self._boot_id = self.jail.boot_id if self.jail is not None else _host_boot_id()
 
     def make(self) -> None:
@@ -69,6 +81,24 @@ class Node:
                 raise
         status = {"status": {"nodeInfo": {"bootID": self._boot_id}}}
         self._cluster.admin().patch(NODES, self.name, status, subresource="status")
+
+    def introduce(self, instance: str) -> str:
+        """Write what a driver instance needs to find the API server; returns its user name.
+
+        In a pod's way (``in_cluster``) that is the account's directory too, and the variables in
+        ``account``.
+
+        Raises:
+            ClusterError: the cluster has no HTTPS.
+        """
+        if self._account_dir is not None:
+            if not isinstance(self._cluster, Accounts):
+                raise ClusterError("launch.in_cluster: only the embedded cluster has that")
+            self.account = self._cluster.driver_account(
+                self._account_dir, instance=instance, node=self.name
+            )
+        path = self.directories.kubeconfig
+        return self._cluster.driver_kubeconfig(path, instance=instance, node=self.name)
 
     def outside(self, path: str | Path) -> Path:
         """Where the file lies for us that the driver calls ``path``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,11 +54,12 @@ def _read_only_in_jail(bench: Bench) -> Iterator[None]:
         yield
         return
     pids = [process.pid for process in instance.driver.processes.values() if process.alive]
-    try:
-        with jail.read_only(CDI_DIR, pids):
-            yield
-    except LaunchError as error:
-        raise UnsupportedEnvironment(str(error), way_out="run without --dra-jail") from error
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(jail.read_only(CDI_DIR, pids))
+        except LaunchError as error:
+            raise UnsupportedEnvironment(str(error), way_out="run without --dra-jail") from error
+        yield
 
 
 def _remove(path: Path) -> None:

@@ -65,6 +65,7 @@ class Setup:
             jailed=self.jailed,
             writable=self.profile.launch.writable,
             reads_boot_id=self.profile.driver.reads_boot_id,
+            in_cluster=self.profile.launch.in_cluster,
         )
         return self.makes(
             name=name,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import enum
 
+from pytest_dra.api.versions import containerd_cdi
+
 
 class Library(str, enum.Enum):
     """A version of the library tags.cncf.io/container-device-interface."""
@@ -23,11 +25,6 @@ class Library(str, enum.Enum):
         return f"a container runtime with CDI library {self.value}"
 
 
-_CONTAINERDS = dict.fromkeys(("1.34", "1.35", "1.36", "1.37"), Library.V1_1_0)
-"""By Kubernetes version. containerd 2.3.7, tried with 1.37, has 1.1.0; no containerd of before
-has a newer one."""
-
-
 def library_of(text: str) -> Library:
     """The library called ``text``; raises ValueError with the known ones."""
     try:
@@ -38,5 +35,8 @@ def library_of(text: str) -> Library:
 
 
 def containerds_library(kubernetes: str) -> str:
-    """The version of the library that containerd had at the time of a Kubernetes version."""
-    return _CONTAINERDS[kubernetes].value
+    """The version of the library that containerd had at the time of a Kubernetes version.
+
+    containerd 2.3.7, tried with 1.37, has 1.1.0; no containerd of before has a newer one.
+    """
+    return library_of(containerd_cdi(kubernetes)).value

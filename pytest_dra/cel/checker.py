@@ -99,8 +99,8 @@ class _Checker:
 
     def global_name(self, name: str) -> CelType | None:
         name = name.removeprefix(".")
-        if name == "device":
-            return types.DEVICE
+        if name in self.env.names:
+            return self.env.names[name]
         if name == NULL_VALUE:
             return types.INT
         prefix = types.DEVICE.name + "."

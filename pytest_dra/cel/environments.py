@@ -6,6 +6,8 @@ import dataclasses
 import functools
 from typing import Final
 
+from pytest_dra.api.versions import VERSIONS
+from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.cel import macros
 from pytest_dra.cel import messages
 from pytest_dra.cel import signatures
@@ -14,7 +16,7 @@ from pytest_dra.cel.macros import Expander
 from pytest_dra.cel.signatures import Overload
 from pytest_dra.cel.types import CelType
 
-MINORS: Final = (34, 35, 36, 37)
+MINORS: Final = tuple(kubernetes_version(name).minor for name in VERSIONS)
 """Releases of Kubernetes 1.x whose environment is known."""
 
 LATEST: Final = MINORS[-1]
@@ -63,7 +65,7 @@ class Environment:
     """Declarations and rules of one release.
 
     ``stored`` is what a scheduler evaluates, else what admission accepts as new. ``leaf`` is the
-    type of attribute values, ``lists`` says whether values may be lists.
+    type of attribute values, ``lists`` says whether values may be lists. ``names`` are the input.
     """
 
     minor: int
@@ -76,6 +78,7 @@ class Environment:
     list_results: bool
     shape: Shape
     escapes: bool
+    names: dict[str, CelType] = dataclasses.field(default_factory=lambda: {"device": types.DEVICE})
 
     def type_named(self, name: str) -> CelType | None:
         """The type that ``name`` stands for in an expression, None if it is no type."""

@@ -52,6 +52,7 @@ from pytest_dra.cel.values import Uint
 from pytest_dra.cel.values import key_of
 from pytest_dra.cel.values import lossless_int
 from pytest_dra.cel.variables import device
+from pytest_dra.cel.variables import named
 from pytest_dra.cel.variables import reader
 
 _FOLDED: Final = frozenset(
@@ -125,7 +126,7 @@ class _Planner:
 
     def variable(self, node: int, name: str) -> Callable[[Scope], object]:
         if node in self.checked.names:
-            return device
+            return device if name == "device" else named(name)
         for depth, names in enumerate(reversed(self.scopes)):
             if name in names:
                 return reader(depth, names.index(name))

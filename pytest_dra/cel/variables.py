@@ -1,4 +1,4 @@
-"""How the value of a variable is found: the device, or one of an enclosing comprehension."""
+"""How the value of a variable is found: an input, or one of an enclosing comprehension."""
 
 from __future__ import annotations
 
@@ -28,6 +28,15 @@ def accumulator(frame: Frame) -> object:
 def device(scope: Scope) -> object:
     """The device."""
     return scope.device
+
+
+def named(name: str) -> Callable[[Scope], object]:
+    """Reads one of several inputs, see :class:`pytest_dra.cel.inputs.Inputs`."""
+
+    def read(scope: Any) -> object:
+        return scope.device.named(name)
+
+    return read
 
 
 def _accumulator(scope: Any) -> object:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.clusters.trouble import EmbeddedTrouble
 from pytest_dra.embedded.access import User
+from pytest_dra.embedded.certificates import CertificateError
+from pytest_dra.embedded.certificates import Certificates
+from pytest_dra.embedded.certificates import make_certificates
+from pytest_dra.embedded.incluster import variables
+from pytest_dra.embedded.incluster import write_account
 from pytest_dra.embedded.kubeconfig import write_kubeconfig
 from pytest_dra.embedded.server import ApiServer
 from pytest_dra.kube import Client
@@ -32,23 +40,34 @@ class EmbeddedCluster:
         directory: private directory for the kubeconfig files.
         kubernetes: minor version whose limits and gates the server takes.
         timeline: where each request is written down.
+        gates: feature gates that differ from that version's defaults.
     """
 
     provider = "embedded"
     depth = Depth.WIRE
 
-    def __init__(self, directory: Path, *, kubernetes: str, timeline: Timeline) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        kubernetes: str,
+        timeline: Timeline,
+        gates: Mapping[str, bool] = MappingProxyType({}),
+    ) -> None:
         self.kubernetes = kubernetes
+        self.version = kubernetes_version(kubernetes).with_gates(gates)
         self._directory = directory
         self._admin_token = secrets.token_hex(TOKEN_BYTES)
         self._server = ApiServer(
             timeline=timeline,
             kubernetes=kubernetes,
+            gates=gates,
             tokens={self._admin_token: User(name=ADMIN, groups=("system:masters",))},
             limited=_is_driver,
         )
         self._admin: Client | None = None
         self._kubelets: dict[str, Client] = {}
+        self._certificates: Certificates | None = None
 
     def start(self) -> None:
         """Start the server; ready when this returns."""
@@ -95,22 +114,45 @@ class EmbeddedCluster:
 
     def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
         """A ServiceAccount of its own for each instance, bound to its node."""
-        user = User(
-            name=f"{DRIVERS}{instance}",
-            groups=("system:serviceaccounts", "system:authenticated"),
-            extra={"authentication.kubernetes.io/node-name": (node,)},
-        )
+        user = _account(instance, node)
         self._write(path, user)
         return user.name
+
+    def logs(self) -> Mapping[str, str]:
+        """Nothing: it is no program of its own."""
+        return {}
+
+    def driver_account(self, directory: Path, *, instance: str, node: str) -> Mapping[str, str]:
+        """What the pod of a driver finds in ``directory``, and its environment, over HTTPS."""
+        try:
+            if self._certificates is None:
+                self._certificates = make_certificates(self._directory / "tls")
+            url = self._server.listen_securely(self._certificates)
+        except (CertificateError, OSError, RuntimeError) as error:
+            raise ClusterError(f"no in-cluster configuration: {error}") from error
+        token = self._token(_account(instance, node))
+        write_account(directory, token=token, authority=self._certificates.authority)
+        return variables(url)
 
     def trouble(self) -> Trouble:
         """Misbehaviour on request."""
         return EmbeddedTrouble(self._server)
 
     def _write(self, path: Path, user: User) -> None:
+        write_kubeconfig(path, server=self._server.url, token=self._token(user))
+
+    def _token(self, user: User) -> str:
         token = secrets.token_hex(TOKEN_BYTES)
         self._server.add_token(token, user)
-        write_kubeconfig(path, server=self._server.url, token=token)
+        return token
+
+
+def _account(instance: str, node: str) -> User:
+    return User(
+        name=f"{DRIVERS}{instance}",
+        groups=("system:serviceaccounts", "system:authenticated"),
+        extra={"authentication.kubernetes.io/node-name": (node,)},
+    )
 
 
 def _is_driver(identity: str) -> bool:

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
+from typing import runtime_checkable
 
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded.trouble import EVERYTHING
 from pytest_dra.embedded.trouble import Caused
 from pytest_dra.embedded.trouble import Scope
@@ -35,7 +37,7 @@ class Trouble(Protocol):
     def refuse(
         self, scope: Scope, code: int, *, retry_after_s: int | None = None, times: int | None = None
     ) -> AbstractContextManager[Caused]:
-        """Answer with HTTP ``code`` (403, 409, 410, 429, 500, 503 ...) and a Status of that kind.
+        """Answer with HTTP ``code`` (403, 409, 410, 429, 500, 503, 504 ...) and such a Status.
 
         ``retry_after_s`` is also sent as header ``Retry-After``: client-go repeats by itself only
         what has it. A watch that is refused with 410 begins, and ends with an ERROR event.
@@ -59,6 +61,9 @@ class Trouble(Protocol):
     ) -> AbstractContextManager[Caused]:
         """Carry requests out, but reset the connection instead of answering."""
 
+    def time_out(self, scope: Scope, *, times: int | None = None) -> AbstractContextManager[Caused]:
+        """Carry requests out, but answer 504 Timeout: the client cannot know. Watches go on."""
+
     def end_watches_after(
         self, scope: Scope, seconds: float, *, times: int | None = None
     ) -> AbstractContextManager[Caused]:
@@ -81,6 +86,10 @@ class Trouble(Protocol):
 
         A watch or a list from any version seen so far then answers 410; open watches go on.
         """
+
+    def short_history(self, changes: int) -> AbstractContextManager[None]:
+        """Keep only so many changes of each kind (0: none): a watch that is resumed from further
+        back answers 410, as where compaction comes often."""
 
     def stale_lists(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
         """Answer lists from ``resourceVersion=0``, which may be any, as of now all the time."""
@@ -107,11 +116,30 @@ class Trouble(Protocol):
         """
 
 
+@runtime_checkable
+class Accounts(Protocol):
+    """A cluster that can be reached as from within a pod."""
+
+    def driver_account(self, directory: Path, *, instance: str, node: str) -> Mapping[str, str]:
+        """Write token, ca.crt and namespace of a driver instance, the same as by its kubeconfig.
+
+        Returns:
+            The variables by which programs in pods find the API server.
+
+        Raises:
+            ClusterError: there is no HTTPS here.
+        """
+
+
 class Cluster(Protocol):
-    """An API server for one run, with the identities that the bench needs."""
+    """An API server for one run, with the identities that the bench needs.
+
+    ``version`` is the Kubernetes version with its feature gates as they are usually.
+    """
 
     provider: str
     kubernetes: str
+    version: KubernetesVersion
     depth: Depth
 
     def start(self) -> None:
@@ -128,6 +156,9 @@ class Cluster(Protocol):
 
     def driver_kubeconfig(self, path: Path, *, instance: str, node: str) -> str:
         """Write the kubeconfig of one driver instance; returns its user name on the timeline."""
+
+    def logs(self) -> Mapping[str, str]:
+        """The end of the output of each program that was started for it, by name."""
 
     def trouble(self) -> Trouble | None:
         """Misbehaviour on request; None for a cluster that cannot, as real ones."""

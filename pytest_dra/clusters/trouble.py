@@ -58,6 +58,10 @@ class EmbeddedTrouble:
         """Carry the request out, but cut the connection instead of answering."""
         return self._rule(scope, Effect(loses_answer=True), times)
 
+    def time_out(self, scope: Scope, *, times: int | None = None) -> AbstractContextManager[Caused]:
+        """Carry the request out, but answer 504."""
+        return self._rule(scope, Effect(times_out=True), times)
+
     def end_watches_after(
         self, scope: Scope, seconds: float, *, times: int | None = None
     ) -> AbstractContextManager[Caused]:
@@ -79,6 +83,16 @@ class EmbeddedTrouble:
     def forget_history(self, resource: str = "") -> None:
         """Let no version seen so far be resumed from."""
         self._server.forget_history(resource)
+
+    @contextmanager
+    def short_history(self, changes: int) -> Iterator[None]:
+        """Keep only so many changes per kind."""
+        before = self._server.keep_history(changes)
+        try:
+            yield
+        finally:
+            if self._server.running:
+                self._server.keep_history(before)
 
     def stale_lists(self, scope: Scope = EVERYTHING) -> AbstractContextManager[Caused]:
         """Show lists from version "0" as they are now."""

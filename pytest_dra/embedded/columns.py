@@ -139,6 +139,23 @@ def _lease(obj: Json) -> list[Any]:
     return [_name(obj), obj["spec"].get("holderIdentity", ""), _age(obj)]
 
 
+def _definition(obj: Json) -> list[Any]:
+    return [_name(obj), obj["metadata"]["creationTimestamp"]]
+
+
+def _policy(obj: Json) -> list[Any]:
+    spec = obj["spec"]
+    param = spec.get("paramKind") or {}
+    shown = f"{param.get('apiVersion', '')}/{param.get('kind', '')}" if param else "<unset>"
+    return [_name(obj), len(spec.get("validations") or []), shown, _age(obj)]
+
+
+def _policy_binding(obj: Json) -> list[Any]:
+    spec = obj["spec"]
+    param = (spec.get("paramRef") or {}).get("name", "<unset>")
+    return [_name(obj), spec.get("policyName", ""), param, _age(obj)]
+
+
 _POOLS: Final = "Name Driver Total Available Allocated Unavailable Errors #Pools Status Completed"
 
 
@@ -162,6 +179,12 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
         "ResourcePoolStatusRequest": (tuple(_POOLS.split()), poolstatus.cells),
         "Event": ((*_EVENT, "+First Seen", "+Count", "+Name"), _event),
         "Lease": (("Name", "Holder", "Age"), _lease),
+        "CustomResourceDefinition": (("Name", "Created At"), _definition),
+        "ValidatingAdmissionPolicy": (("Name", "#Validations", "ParamKind", "Age"), _policy),
+        "ValidatingAdmissionPolicyBinding": (
+            ("Name", "PolicyName", "ParamRef", "Age"),
+            _policy_binding,
+        ),
     }
 )
 """Titles and cells by kind; ``+``: shown by ``-o wide`` only, ``#``: a number."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Final
 
 from pytest_dra.embedded import errors
@@ -27,7 +28,13 @@ class Deleted:
     marked: bool
 
 
-def delete(store: Store, kind: Kind, namespace: str, name: str, options: DeleteOptions) -> Deleted:
+Admit = Callable[[Snapshot], None]
+"""Refuses the deletion of an object by an ApiError."""
+
+
+def delete(
+    store: Store, kind: Kind, namespace: str, name: str, options: DeleteOptions, admit: Admit
+) -> Deleted:
     """Delete an object, or mark it if finalizers or a grace period hold it.
 
     Raises:
@@ -39,6 +46,7 @@ def delete(store: Store, kind: Kind, namespace: str, name: str, options: DeleteO
     _check_preconditions(kind, old, options)
     if kind.type == "core.Namespace" and name in PROTECTED:
         raise errors.forbidden(kind.resource, name, "this namespace may not be deleted")
+    admit(old)
     return delete_state(store, kind, old, options)
 
 

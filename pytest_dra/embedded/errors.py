@@ -83,9 +83,14 @@ def not_found(resource: Resource, name: str) -> ApiError:
     )
 
 
-def unknown_resource() -> ApiError:
-    """404 for a version or a resource that a served group does not have."""
-    return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
+def unknown_resource(resource: Resource | None = None, name: str = "") -> ApiError:
+    """404 for a version or a resource that a served group does not have.
+
+    ``resource`` and ``name`` are named where a kind that is defined lacks a subresource.
+    """
+    shown = {} if resource is None else details(resource, name)
+    text = "the server could not find the requested resource"
+    return ApiError(404, "NotFound", text, details=shown)
 
 
 def already_exists(resource: Resource, name: str) -> ApiError:
@@ -170,6 +175,12 @@ def method_not_allowed() -> ApiError:
         "the server does not allow this method on the requested resource",
         details={},
     )
+
+
+def method_not_supported(resource: Resource, verb: str) -> ApiError:
+    """405 for a kind that is defined."""
+    text = f'{verb} is not supported on resources of kind "{resource.qualified}"'
+    return ApiError(405, "MethodNotAllowed", text, details=details(resource))
 
 
 def internal(message: str) -> ApiError:

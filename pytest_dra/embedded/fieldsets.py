@@ -2,7 +2,7 @@
 
 A path is a tuple of elements in the notation of ``managedFields``: ``f:<name>`` for a field or a
 key of a map, ``k:<keys as JSON>`` for an item of a list with keys, ``v:<JSON>`` for one of a set.
-What is atomic (plain lists, some structs, free JSON) is a leaf.
+What is atomic (plain lists, some structs, free JSON) is a leaf; in custom resources the lists are.
 """
 
 from __future__ import annotations
@@ -77,6 +77,17 @@ def is_leaf(field: Field) -> bool:
     return field.container == "" and (field.base != "message" or field.message in ATOMIC_TYPES)
 
 
+FREE: Final = "free"
+"""JSON of custom resources: its objects are not leaves."""
+
+
+def branches(field: Field, *values: Any) -> bool:
+    """True if the field is free JSON, and each value that is there an object."""
+    return field.base == FREE and all(
+        value is _MISSING or isinstance(value, dict) for value in values
+    )
+
+
 @functools.cache
 def item_of(field: Field) -> Field:
     """The field that an item of a list or map is."""
@@ -113,7 +124,10 @@ def _name_fields(
 
 
 def _name_value(field: Field, value: Any, at: Path, out: set[Path]) -> None:
-    if is_leaf(field) or value is None:
+    if branches(field, value) and value:
+        for key, item in value.items():
+            _name_value(field, item, (*at, f"f:{key}"), out)
+    elif is_leaf(field) or value is None:
         out.add(at)
     elif field.container == "list":
         inner = item_of(field)
@@ -156,7 +170,8 @@ class _Walk:
                 self.value(field, before, after, (*at, f"f:{name}"))
 
     def value(self, field: Field, old: Any, new: Any, at: Path) -> None:
-        if is_leaf(field) or (_bare(old) and _bare(new)):
+        free = branches(field, old, new)
+        if (is_leaf(field) and not free) or (_bare(old) and _bare(new)):
             if old is _MISSING:
                 self.changed.add(at)
             elif new is _MISSING:
@@ -164,7 +179,12 @@ class _Walk:
             elif old != new:
                 self.changed.add(at)
             return
-        if field.container:
+        if free:
+            before, after = _dict(old), _dict(new)
+            for key in (*after, *(key for key in before if key not in after)):
+                one, other = before.get(key, _MISSING), after.get(key, _MISSING)
+                self.value(field, one, other, (*at, f"f:{key}"))
+        elif field.container:
             self._items(field, old, new, at)
         else:
             fields = typetable.message(field.message).by_name
@@ -277,6 +297,12 @@ def _pruned(
 
 
 def _pruned_value(field: Field, value: Any, at: Path, dropped: FieldSet, ways: FieldSet) -> Any:
+    if branches(field, value):
+        kept = {key: item for key, item in value.items() if (*at, f"f:{key}") not in dropped}
+        return {
+            key: _pruned_value(field, item, (*at, f"f:{key}"), dropped, ways)
+            for key, item in kept.items()
+        }
     if is_leaf(field):
         return value
     if field.container == "":

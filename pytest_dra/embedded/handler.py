@@ -45,6 +45,7 @@ from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
 from pytest_dra.embedded.trouble import no_watch_list
 from pytest_dra.embedded.trouble import released
+from pytest_dra.embedded.trouble import timed_out
 from pytest_dra.embedded.watch import Watch
 from pytest_dra.spec import Json
 from pytest_dra.timeline import Mark
@@ -125,8 +126,10 @@ class Handler:
             reply = replies.failure(
                 ApiError(500, "InternalError", f"Internal error occurred: {error!r}")
             )
-        record.answer = reply.answer
         effect = record.effect
+        if effect is not None and effect.times_out and reply.watch is None:
+            reply = replies.failure(timed_out())
+        record.answer = reply.answer
         if effect is not None and effect.after_s:
             await asyncio.sleep(effect.after_s)
         self._record(request, record, reply.code, time.perf_counter() - began)

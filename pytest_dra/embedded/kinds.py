@@ -42,6 +42,7 @@ class Kind:
     second view of the same objects, then ``view`` and ``unview`` convert). ``fields`` are the
     field labels of its selectors; ``deletes_to_object``: DELETE answers the object, not a Status.
     ``stored_version`` is the version that discovery's storage hash is made of, if another one.
+    ``custom`` is the version of the CustomResourceDefinition that it comes from.
     ``fails_as_core``: failures name the core group. ``deprecated`` is the warning that comes with
     every answer, ``field_path`` translates the fields of failures.
     """
@@ -64,6 +65,7 @@ class Kind:
     fails_as_core: bool = False
     deprecated: str = ""
     field_path: Callable[[str], str] | None = None
+    custom: Json | None = None
 
     @property
     def storage(self) -> str:

@@ -39,6 +39,7 @@ _SCALARS: Final[Mapping[str, Json]] = {
     "intorstr": {"type": "string", "format": "int-or-string"},
     "raw": {"type": "object"},
     "fields": {"type": "object"},
+    "free": {"x-kubernetes-preserve-unknown-fields": True},
 }
 
 _ACTIONS: Final = {
@@ -88,8 +89,11 @@ class OpenApi:
         schemas: Json = {}
         paths: Json = {}
         for kind in self._versions[place]:
-            _add_schema(kind.type, schemas)
-            schemas[schema_name(kind.type)].update(_identified(kind, schemas))
+            if kind.custom is None:
+                _add_schema(kind.type, schemas)
+                schemas[schema_name(kind.type)].update(_identified(kind, schemas))
+            else:
+                schemas[_custom_name(kind)] = _custom_schema(kind, schemas)
             paths |= _paths(kind)
         return {
             "openapi": "3.0.0",
@@ -103,6 +107,34 @@ def schema_name(kind: str) -> str:
     """The name of a type of the table among the schemas."""
     group, _, name = kind.partition(".")
     return f"{_PREFIXES.get(group, f'io.k8s.api.{group}.v1')}.{name}"
+
+
+def _custom_name(kind: Kind) -> str:
+    reverse = ".".join(reversed(kind.resource.group.split(".")))
+    return f"{reverse}.{kind.resource.version}.{kind.resource.kind}"
+
+
+def _custom_schema(kind: Kind, schemas: Json) -> Json:
+    """The schema of a definition as it is, with what all objects have."""
+    schema = ((kind.custom or {}).get("schema") or {}).get("openAPIV3Schema") or {}
+    _add_schema(_METADATA, schemas)
+    properties = schema.get("properties")
+    return {
+        **schema,
+        "properties": {
+            **(properties if isinstance(properties, dict) else {}),
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {
+                "allOf": [{"$ref": f"#/components/schemas/{schema_name(_METADATA)}"}],
+                "default": {},
+            },
+        },
+        "x-kubernetes-group-version-kind": [_identity(kind)],
+    }
+
+
+_METADATA: Final = "meta.ObjectMeta"
 
 
 def _identified(kind: Kind, schemas: Json) -> Json:

@@ -14,6 +14,7 @@ from pytest_dra.embedded import identities
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import options
 from pytest_dra.embedded import patching
+from pytest_dra.embedded import policies
 from pytest_dra.embedded import reads
 from pytest_dra.embedded import shapes
 from pytest_dra.embedded import typed
@@ -209,6 +210,10 @@ class Operations:
 
     def _receive(self, call: Call, chosen: options.WriteOptions) -> writes.Draft:
         kind = call.kind
+        if kind.custom is not None and (
+            negotiation.content_type(call.content_type) == negotiation.PROTOBUF
+        ):
+            raise negotiation.unsupported(call.content_type)
         received = negotiation.read_object(
             call.body, call.content_type, kind.type, (kind.resource.api_version,)
         )
@@ -248,8 +253,12 @@ class Operations:
 
     async def _patch(self, call: Call) -> Reply:
         media = negotiation.content_type(call.content_type)
-        if media not in patching.PATCH_TYPES:
-            raise negotiation.unsupported(call.content_type, patch=True)
+        known = patching.PATCH_TYPES
+        if call.route.kind is not None and call.route.kind.custom is not None:
+            known = patching.CUSTOM_PATCH_TYPES
+        if media not in known:
+            patches = known is patching.PATCH_TYPES
+            raise negotiation.unsupported(call.content_type, patch=patches)
         chosen = options.write_options(call.query, "PatchOptions")
         decoded = (
             negotiation.read_yaml(call.body)
@@ -277,11 +286,32 @@ class Operations:
     async def _delete(self, call: Call) -> Reply:
         kind, route = call.kind, call.route
         wanted = self._delete_options(call)
-        done = deletes.delete(self._store, kind, route.namespace or "", route.name, wanted)
+        place = route.namespace or ""
+        admit = self._deletion(call, wanted)
+        done = deletes.delete(self._store, kind, place, route.name, wanted, admit)
+        texts = tuple(call.warnings[:WARNINGS_MAX])
         if kind.deletes_to_object or done.marked:
-            return self._shown(call, done.state)
+            return dataclasses.replace(self._shown(call, done.state), warnings=texts)
         answer = deletes.status_of(kind, done.state)
-        return Reply(200, answer, encode(answer))
+        return Reply(200, answer, encode(answer), warnings=texts)
+
+    def _deletion(self, call: Call, wanted: DeleteOptions) -> deletes.Admit:
+        """Asks admission about each object that the call deletes."""
+        context = self._target(call).context
+
+        def admit(old: Snapshot) -> None:
+            place = dataclasses.replace(context, namespace=old.namespace)
+            change = policies.Change(
+                kind=call.kind,
+                context=place,
+                new=None,
+                old=old.object,
+                dry_run=wanted.dry_run,
+                collective=not call.route.name,
+            )
+            call.warnings.extend(policies.judge(change))
+
+        return admit
 
     def _delete_options(self, call: Call) -> DeleteOptions:
         if not call.body:
@@ -300,12 +330,14 @@ class Operations:
         kind = call.kind
         listed: ListOptions = options.list_options(call.query, watch=False)
         wanted = self._delete_options(call)
+        admit = self._deletion(call, wanted)
         found, meta = await reads.find(self._store, kind, call.route.namespace, listed)
         meta.pop("continue", None)
         meta.pop("remainingItemCount", None)
         for item in found:
             present = self._store.get(kind.storage, item.namespace, item.name)
             if present is not None:
+                admit(present)
                 deletes.delete_state(self._store, kind, present, wanted)
         answer, body = shapes.Plain(kind).many(found, meta)
         return Reply(200, answer, body)

@@ -9,7 +9,9 @@ from typing import Final
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.embedded import core
+from pytest_dra.embedded import definitions
 from pytest_dra.embedded import events
+from pytest_dra.embedded import policyrules
 from pytest_dra.embedded.labels import NAMED
 from pytest_dra.embedded.labels import PLACED
 from pytest_dra.embedded.labels import event_fields
@@ -27,6 +29,7 @@ def other_kinds() -> list[dict[str, Any]]:
         *_event_kinds(),
         *_rbac_kinds(),
         *_app_kinds(),
+        *_extension_kinds(),
     ]
 
 
@@ -100,6 +103,55 @@ def _app_kinds() -> list[dict[str, Any]]:
             ("Deployment", "deployments", "deploy"),
             ("DaemonSet", "daemonsets", "ds"),
         )
+    ]
+
+
+def _extension_kinds() -> list[dict[str, Any]]:
+    return [
+        {
+            "resource": Resource(
+                "apiextensions.k8s.io",
+                "v1",
+                "customresourcedefinitions",
+                "CustomResourceDefinition",
+                namespaced=False,
+            ),
+            "type": definitions.TYPE,
+            "strategy": definitions.Definitions(definitions.TYPE),
+            "fields": NAMED,
+            "short_names": ("crd", "crds"),
+            "categories": ("api-extensions",),
+            "subresources": ("status",),
+        },
+        {
+            "resource": Resource(
+                policyrules.GROUP,
+                "v1",
+                "validatingadmissionpolicies",
+                "ValidatingAdmissionPolicy",
+                namespaced=False,
+            ),
+            "type": policyrules.POLICY,
+            "strategy": policyrules.Policies(policyrules.POLICY),
+            "fields": NAMED,
+            "categories": ("api-extensions",),
+            "subresources": ("status",),
+            "deletes_to_object": False,
+        },
+        {
+            "resource": Resource(
+                policyrules.GROUP,
+                "v1",
+                "validatingadmissionpolicybindings",
+                "ValidatingAdmissionPolicyBinding",
+                namespaced=False,
+            ),
+            "type": policyrules.BINDING,
+            "strategy": policyrules.Bindings(policyrules.BINDING),
+            "fields": NAMED,
+            "categories": ("api-extensions",),
+            "deletes_to_object": False,
+        },
     ]
 
 

@@ -215,7 +215,9 @@ def _apply(fields: Any, target: Any, applied: Json) -> Json:
             continue
         field: Field | None = fields.get(name)
         old = out.get(name)
-        if field is None or field.atomic or field.base in ("raw", "fields"):
+        if field is not None and field.base == "free":
+            out[name] = _apply_free(old, value)
+        elif field is None or field.atomic or field.base in ("raw", "fields"):
             out[name] = value
         elif isinstance(value, dict) and field.container == "map":
             out[name] = {**(old or {}), **value}
@@ -228,6 +230,13 @@ def _apply(fields: Any, target: Any, applied: Json) -> Json:
         else:
             out[name] = value
     return out
+
+
+def _apply_free(old: Any, value: Any) -> Any:
+    """Objects are merged, lists and scalars replaced."""
+    if not isinstance(old, dict) or not isinstance(value, dict):
+        return value
+    return {**old, **{key: _apply_free(old.get(key), item) for key, item in value.items()}}
 
 
 def _apply_list(field: Field, old: list[Any], items: list[Any]) -> list[Any]:

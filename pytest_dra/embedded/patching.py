@@ -27,8 +27,11 @@ STRATEGIC: Final = "application/strategic-merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 
-PATCH_TYPES: Final = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
+PATCH_TYPES: Final[tuple[str, ...]] = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
 """The patch media types of the API."""
+
+CUSTOM_PATCH_TYPES: Final[tuple[str, ...]] = (JSON_PATCH, MERGE, APPLY)
+"""Those for custom resources: there is no merge key in their types."""
 
 
 def patch(
@@ -166,7 +169,9 @@ def _apply_new(
     if meta.get("uid"):
         raise writes.refused_uid(target, "must not be set")
     kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
-    fresh = {**configuration, "metadata": {"name": target.name, **kept}}
+    resource = target.kind.resource
+    names = {"kind": resource.kind, "apiVersion": resource.api_version}
+    fresh = {**names, **configuration, "metadata": {"name": target.name, **kept}}
     draft = writes.incoming(target, Received(fresh), options, [])
     return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
 

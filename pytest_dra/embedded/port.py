@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import struct
 from typing import Final
 
@@ -22,11 +23,12 @@ _SHUTDOWN_S: Final = 0.1
 class Port:
     """One port of the loopback interface, chosen at the first :meth:`open` and kept from then on.
 
-    All methods belong to the server's loop.
+    All methods belong to the server's loop. With ``tls`` it speaks HTTPS.
     """
 
-    def __init__(self, server: web.Server) -> None:
+    def __init__(self, server: web.Server, *, tls: ssl.SSLContext | None = None) -> None:
         self._server = server
+        self._tls = tls
         self._runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_S)
         self._site: web.SockSite | None = None
         self._kept: socket.socket | None = None
@@ -39,7 +41,7 @@ class Port:
         if self._runner.server is None:
             await self._runner.setup()
         link, self._kept = self._kept or self._bound(), None
-        self._site = web.SockSite(self._runner, link, backlog=_BACKLOG)
+        self._site = web.SockSite(self._runner, link, backlog=_BACKLOG, ssl_context=self._tls)
         await self._site.start()
 
     async def close(self) -> None:

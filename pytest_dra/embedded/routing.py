@@ -94,7 +94,7 @@ def find(route: Route, kinds: Mapping[tuple[str, str, str], Kind]) -> Route:
     if wrong_scope or needs_namespace:
         raise errors.unknown_resource()
     if route.subresource and route.subresource not in kind.subresources:
-        raise errors.unknown_resource()
+        raise errors.unknown_resource(resource if kind.custom else None, route.name)
     return dataclasses.replace(route, kind=kind)
 
 
@@ -115,5 +115,7 @@ def verb(route: Route, method: str, *, watch: bool) -> str:
         if across and found in ("create", "deletecollection"):
             found = None
     if found is None or (kind is not None and not route.subresource and found not in kind.verbs):
+        if kind is not None and kind.custom is not None:
+            raise errors.method_not_supported(kind.resource, _COLLECTION_VERBS.get(method, method))
         raise errors.method_not_allowed()
     return found

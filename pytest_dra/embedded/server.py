@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import threading
 from collections.abc import Callable
 from collections.abc import Coroutine
@@ -17,21 +18,24 @@ from aiohttp import web
 from pytest_dra.api.versions import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.embedded import custom
+from pytest_dra.embedded import definitions
 from pytest_dra.embedded import typed
 from pytest_dra.embedded.access import Authorizer
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.access import everyone_known
+from pytest_dra.embedded.certificates import Certificates
 from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.flow import nobody
 from pytest_dra.embedded.handler import Handler
-from pytest_dra.embedded.kinds import registry
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.port import HOST
 from pytest_dra.embedded.port import Port
 from pytest_dra.embedded.rbac import Rbac
 from pytest_dra.embedded.scalars import now
+from pytest_dra.embedded.store import Change
 from pytest_dra.embedded.store import Store
 from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
@@ -85,10 +89,12 @@ class ApiServer:
         rbac: bool = False,
     ) -> None:
         self.url = ""
+        self.secure_url = ""
         self._version = kubernetes_version(kubernetes).with_gates(gates)
         self._tokens = Tokens(tokens)
         self._store = Store()
-        kinds = registry(self._version)
+        kinds = custom.served_kinds(self._version, self._store)
+        self._store.bucket(definitions.TYPE).listeners.append(self._redefined)
         rules = Rbac(self._store) if rbac else None
         self._handler = Handler(
             operations=Operations(
@@ -109,7 +115,7 @@ class ApiServer:
         self._ended: asyncio.Event | None = None
         self._ready = threading.Event()
         self._failure: BaseException | None = None
-        self._port: Port | None = None
+        self._ports: list[Port] = []
 
     def add_token(self, token: str, user: User) -> None:
         """Accept one more token, from now on; callable from any thread."""
@@ -157,16 +163,31 @@ class ApiServer:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        port = Port(web.Server(self._handler, handler_cancellation=True, access_log=None))
-        self._port = port
         try:
-            await port.open()
-            self.url = f"http://{HOST}:{port.number}"
+            self.url = f"http://{HOST}:{await self._listen(None)}"
             self._ready.set()
             await self._ended.wait()
             self._handler.cancel_watches()
         finally:
-            await port.end()
+            for port in self._ports:
+                await port.end()
+
+    async def _listen(self, tls: ssl.SSLContext | None) -> int:
+        server = web.Server(self._handler, handler_cancellation=True, access_log=None)
+        port = Port(server, tls=tls)
+        self._ports.append(port)
+        await port.open()
+        return port.number
+
+    def listen_securely(self, certificates: Certificates) -> str:
+        """Listen with HTTPS, too, on a port of its own; returns its URL, the same every time."""
+
+        async def listen() -> None:
+            self.secure_url = f"https://{HOST}:{await self._listen(certificates.context())}"
+
+        if not self.secure_url:
+            self._in_loop(listen())
+        return self.secure_url
 
     # misbehaviour on request, from any thread
 
@@ -196,14 +217,34 @@ class ApiServer:
 
         self._in_loop(forget())
 
+    def keep_history(self, changes: int) -> int:
+        """Keep so many changes per kind; returns how many it was until now."""
+
+        async def keep() -> int:
+            return self._store.keep_history(changes)
+
+        return self._in_loop(keep())
+
     def lose_objects(self) -> None:
         """Forget every object and all history; only the first namespaces are there again."""
 
         async def lose() -> None:
             self._store.clear()
             self._make_namespaces()
+            self._serve_kinds()
 
         self._in_loop(lose())
+
+    def _redefined(self, change: Change) -> None:
+        """A CustomResourceDefinition came, changed or went: its objects go with it."""
+        if change.new is None and change.old is not None:
+            kept = custom.bucket(change.old.object)
+            for found in self._store.sorted(kept):
+                self._store.remove(kept, (found.namespace, found.name))
+        self._serve_kinds()
+
+    def _serve_kinds(self) -> None:
+        self._handler.become(self._version, custom.served_kinds(self._version, self._store))
 
     def stored_version(self) -> int:
         """The version of the newest write."""
@@ -215,18 +256,28 @@ class ApiServer:
 
     def close_port(self) -> None:
         """Refuse and reset connections until :meth:`open_port`; the objects stay."""
-        self._in_loop(self._running().close())
+
+        async def close() -> None:
+            for port in self._ports:
+                await port.close()
+
+        self._in_loop(close())
 
     def open_port(self) -> None:
         """Listen again, on the same port."""
-        self._in_loop(self._running().open())
+
+        async def open_again() -> None:
+            for port in self._ports:
+                await port.open()
+
+        self._in_loop(open_again())
 
     def become(self, version: KubernetesVersion) -> KubernetesVersion:
         """Behave like another version, or one with other gates; returns the one until now."""
 
         async def turn() -> KubernetesVersion:
             before, self._version = self._version, version
-            self._handler.become(version, registry(version))
+            self._serve_kinds()
             return before
 
         return self._in_loop(turn())
@@ -240,11 +291,6 @@ class ApiServer:
     def running(self) -> bool:
         """True from the start to the end of the server."""
         return self._thread is not None and self._thread.is_alive() and self._ready.is_set()
-
-    def _running(self) -> Port:
-        if self._port is None or not self.running:
-            raise RuntimeError(_NOT_RUNNING)
-        return self._port
 
     def _in_loop(self, work: Coroutine[object, object, T]) -> T:
         if self._loop is None or not self.running:

@@ -7,6 +7,7 @@ from typing import Final
 from typing import Protocol
 
 from pytest_dra.embedded import columns
+from pytest_dra.embedded import custom
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.store import Snapshot
@@ -46,13 +47,19 @@ class Plain:
     def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
         """A list, joined from what is already encoded."""
         resource, view = self._kind.resource, self._kind.view
+        own = self._kind.custom is not None
         head = {
             "kind": f"{resource.kind}List",
             "apiVersion": resource.api_version,
-            "metadata": meta,
+            # kinds that are defined always show the token, and name themselves in each item
+            "metadata": {"continue": "", **meta} if own else meta,
         }
-        items = [view(found.object) if view else found.object for found in snapshots]
-        joined = b",".join([self._kind.encoded_item(found) for found in snapshots])
+        if own:
+            items = [self._kind.shown(found) for found in snapshots]
+            joined = b",".join([self._kind.encoded(found) for found in snapshots])
+        else:
+            items = [view(found.object) if view else found.object for found in snapshots]
+            joined = b",".join([self._kind.encoded_item(found) for found in snapshots])
         return {**head, "items": items}, encode(head)[:-1] + b',"items":[' + joined + b"]}"
 
 
@@ -95,7 +102,11 @@ class Table:
             )
         self._kind = kind
         self._include = include or "Metadata"
-        self._columns, self._cells = columns.definitions(kind.resource.kind)
+        self._columns, self._cells = (
+            custom.columns(kind.custom)
+            if kind.custom is not None
+            else columns.definitions(kind.resource.kind)
+        )
         self._titled = False
 
     def _row(self, snapshot: Snapshot) -> Json:

@@ -192,10 +192,20 @@ class Store:
         bucket.history.clear()
         bucket.forgotten = self.version
 
-    def _record(self, bucket: Bucket, change: Change) -> None:
-        bucket.history.append(change)
+    def keep_history(self, changes: int) -> int:
+        """Keep so many changes per kind from now on; returns how many it was until now."""
+        before, self._history = self._history, changes
+        for bucket in self._buckets.values():
+            self._shorten(bucket)
+        return before
+
+    def _shorten(self, bucket: Bucket) -> None:
         while len(bucket.history) > self._history:
             bucket.forgotten = bucket.history.popleft().rv
+
+    def _record(self, bucket: Bucket, change: Change) -> None:
+        bucket.history.append(change)
+        self._shorten(bucket)
         for listener in tuple(bucket.listeners):
             listener(change)
 

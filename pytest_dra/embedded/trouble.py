@@ -68,12 +68,13 @@ EVERYTHING: Final = Scope()
 class Effect:
     """What is done to a request, as far as set.
 
-    ``code`` refuses it (with ``retry_after_s`` as header and in the Status). ``before_s`` is
-    waited before it is carried out, then for each of ``holds`` to be set; ``after_s`` between that
-    and the answer. ``loses_answer``: it is carried out, but the connection ends instead of an
-    answer. ``watch_s``: a watch ends in order after that time. ``no_watch_list``: a streaming list
-    is refused as on a server without. ``stalls``: a watch stays open, but is told nothing while
-    the rule lasts. ``stale``: a list from version "0", which may be any, answers as of this one.
+    ``code`` refuses it (with ``retry_after_s`` as header and in the Status). ``before_s`` is waited
+    before it is carried out, then for each of ``holds`` to be set; ``after_s`` between that and the
+    answer. ``loses_answer``: it is carried out, but the connection ends instead of an answer.
+    ``times_out``: it is carried out, but answered 504. ``watch_s``: a watch ends in order after
+    that time. ``no_watch_list``: a streaming list is refused as on a server without. ``stalls``: a
+    watch stays open, but is told nothing while the rule lasts. ``stale``: a list from version "0",
+    which may be any, answers as of this one.
     """
 
     code: int = 0
@@ -82,6 +83,7 @@ class Effect:
     holds: tuple[threading.Event, ...] = ()
     after_s: float = 0.0
     loses_answer: bool = False
+    times_out: bool = False
     watch_s: float | None = None
     no_watch_list: bool = False
     stalls: bool = False
@@ -192,10 +194,21 @@ def _both(first: Effect, second: Effect) -> Effect:
         holds=first.holds + second.holds,
         after_s=first.after_s + second.after_s,
         loses_answer=first.loses_answer or second.loses_answer,
+        times_out=first.times_out or second.times_out,
         watch_s=min(spans, default=None),
         no_watch_list=first.no_watch_list or second.no_watch_list,
         stalls=first.stalls or second.stalls,
         stale=first.stale if first.stale is not None else second.stale,
+    )
+
+
+def timed_out() -> ApiError:
+    """504 for a request that took too long, whatever has become of it."""
+    return ApiError(
+        504,
+        "Timeout",
+        "Timeout: request did not complete within the allotted timeout",
+        details={},
     )
 
 

@@ -51,6 +51,8 @@ class _Plan:
     (if any), and whether it is a collection."""
     fill: tuple[tuple[str, Callable[[], Any]], ...]
     """What is shown even when it was not sent."""
+    open: bool
+    """True if any other name is free JSON."""
 
 
 _PASSING: Final[Mapping[str, type]] = {"string": str, "bool": bool}
@@ -103,7 +105,8 @@ def _plan(kind: str) -> _Plan:
         make = _always(field)
         if make is not None:
             fill.append((name, make))
-    return _Plan(fields, tuple(fill))
+    other = typetable.message(kind).by_name.get(typetable.OTHERS)
+    return _Plan(fields, tuple(fill), open=other is not None)
 
 
 def _left_out(field: Field) -> object:
@@ -179,7 +182,7 @@ def _read_raw(value: Any, at: _Path, notes: Notes) -> Any:
 def _scalar_reader(base: str) -> _Read:
     if base == "raw":
         return _read_raw
-    if base == "fields":
+    if base in ("fields", "free"):
         return _read_free
     convert, zero = READERS[base], ZEROS[base]
 
@@ -203,6 +206,9 @@ def _read_message(plan: _Plan, value: Any, at: _Path, notes: Notes) -> Json:
         notes.names += len(value)
         for name, item in value.items():
             entry = fields.get(name)
+            if entry is None and plan.open:
+                out[name] = _read_free(item, at, notes)
+                continue
             if entry is None:
                 notes.unknown.append(_text((at, name)))
                 notes.names += count_names(item)

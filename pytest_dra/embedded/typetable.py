@@ -2,11 +2,18 @@
 
 One entry of the table is ``"<group>.<Type>": ["<number> <jsonName> <type> [flag ...]", ...]``:
 number in protobuf, name in JSON, and the type, which is a scalar, ``quantity``, ``time``,
-``microtime``, ``raw``, ``fields``, ``intorstr`` or ``#<group>.<Type>``, behind ``*`` (pointer: a
-zero means something), ``[]`` (list) or ``{}`` (map by string). Flags: ``!`` shown even when empty,
+``microtime``, ``raw``, ``fields``, ``free``, ``intorstr`` or ``#<group>.<Type>``, behind ``*``
+(pointer: a zero means something), ``[]`` (list) or ``{}`` (map by string). Flags: ``!`` shown even
+when empty,
 ``zero`` not shown when zero although a struct, ``inline`` its fields belong to the parent in JSON,
 ``merge=KEY`` (KEY empty: a set) how a strategic merge patch treats the list, ``keys=A,B`` and
 ``set`` what identifies an item for apply, ``atomic`` replaced as a whole.
+
+A field named ``*`` stands for all that are not listed; ``free`` is any JSON, whose members have
+owners of their own.
+
+What follows an ``@`` in a name is not part of the table: each kind of a CustomResourceDefinition
+has a name of its own, which is also that of its objects in the store.
 
 Source: field names, numbers and markers of k8s.io/api and k8s.io/apimachinery 0.37.
 """
@@ -18,9 +25,25 @@ import functools
 import importlib.resources
 import json
 from collections.abc import Mapping
+from typing import Any
 from typing import Final
 
 _TABLE: Final = "types.json"
+
+OTHERS: Final = "*"
+"""Name of the field that stands for all fields that are not listed."""
+
+
+class _OpenFields(dict[str, "Field"]):
+    """Fields by name, where any name is one."""
+
+    def __init__(self, fields: Mapping[str, Field]) -> None:
+        super().__init__(fields)
+        self._other = self.pop(OTHERS)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The field of that name."""
+        return super().get(name, self._other)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +92,7 @@ def _table() -> dict[str, list[str]]:
 
 def has(name: str) -> bool:
     """True if the table has a type of that name."""
-    return name in _table()
+    return name.partition("@")[0] in _table()
 
 
 @functools.cache
@@ -79,13 +102,15 @@ def message(name: str) -> Message:
     Raises:
         KeyError: the table has no such type.
     """
-    fields = [_field(line) for line in _table()[name]]
+    fields = [_field(line) for line in _table()[name.partition("@")[0]]]
     by_name: dict[str, Field] = {}
     for field in fields:
         if field.inline:
             by_name.update(message(field.message).by_name)
         else:
             by_name[field.name] = field
+    if OTHERS in by_name:
+        by_name = _OpenFields(by_name)
     return Message(name=name, by_number={f.number: f for f in fields}, by_name=by_name)
 
 

@@ -10,6 +10,7 @@ from pytest_dra.embedded import deletes
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import metadata
 from pytest_dra.embedded import negotiation
+from pytest_dra.embedded import policies
 from pytest_dra.embedded import typed
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
@@ -110,6 +111,8 @@ def incoming(
 
 def _check_kind(kind: Kind, sent: Json) -> None:
     resource = kind.resource
+    if kind.custom is not None:
+        _check_custom_kind(kind, sent)
     for name, want in (("kind", resource.kind), ("apiVersion", resource.api_version)):
         got = sent.get(name)
         if got not in (None, "", want):
@@ -117,6 +120,27 @@ def _check_kind(kind: Kind, sent: Json) -> None:
                 f"the object provided is unrecognized or does not fit the URL: "
                 f"{name} {str(got)[:80]!r}, want {want!r}"
             )
+
+
+def _check_custom_kind(kind: Kind, sent: Json) -> None:
+    """Nothing is filled in for kinds that are defined."""
+    for name, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not sent.get(name):
+            raise bad_request(
+                f"the object provided is unrecognized (must be of type {kind.resource.kind}): "
+                f"Object '{shown}' is missing"
+            )
+    got = str(sent["kind"])[:_KIND_MAX]
+    if got != kind.resource.kind:
+        meta = sent.get("metadata")
+        name = str(meta.get("name", "")) if isinstance(meta, dict) else ""
+        why = f'Invalid value: "{got}": must be {kind.resource.kind}'
+        cause = Cause("kind", "FieldValueInvalid", why)
+        raise errors.invalid(kind.resource.group, got, name, [cause])
+
+
+_KIND_MAX: Final = 80
+"""Characters of a wrong kind that are shown."""
 
 
 def create(store: Store, target: Target, draft: Draft, options: WriteOptions) -> Written:
@@ -146,7 +170,7 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     strategy.validate_create(obj, ctx, report)
     if report.causes:
         raise _refused(target, meta.get("name", ""), report.causes, update=False)
-    _admit_valid(target, obj, None)
+    warned = _admit_valid(target, obj, None, dry_run=options.dry_run)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
     for _ in range(NAME_TRIES):
@@ -156,18 +180,21 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         meta["name"] = metadata.generated_name(meta["generateName"])
     if taken is not None:
         raise errors.already_exists(kind.resource, meta["name"])
-    warnings = strategy.warnings(obj)
+    warnings = [*strategy.warnings(obj), *warned]
     if options.dry_run:
         return Written(201, None, obj, warnings)
     snapshot = store.put(kind.storage, obj)
     return Written(201, snapshot, snapshot.object, warnings)
 
 
-def _admit_valid(target: Target, obj: Json, before: Json | None) -> None:
+def _admit_valid(target: Target, obj: Json, before: Json | None, *, dry_run: bool) -> list[str]:
+    """What admission says at last; returns its warnings."""
     ctx = target.context
     target.kind.strategy.admit_valid(obj, ctx)
     if ctx.allows is not None and ctx.user is not None:
         restrict(ctx.user, target.kind, obj, before)
+    change = policies.Change(kind=target.kind, context=ctx, new=obj, old=before, dry_run=dry_run)
+    return policies.judge(change)
 
 
 def _was_generated(meta: Json) -> bool:
@@ -319,10 +346,10 @@ def replace(
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)
     _validate_update(target, obj, before)
-    _admit_valid(target, obj, before)
+    warned = _admit_valid(target, obj, before, dry_run=options.dry_run)
     obj = draft.final(kind.storage)
     obj["metadata"]["resourceVersion"] = str(old.rv)
-    warnings = strategy.warnings(obj)
+    warnings = [*strategy.warnings(obj), *warned]
     if "deletionTimestamp" in meta and not meta.get("finalizers") and deletes.may_go(kind, obj):
         if not options.dry_run:
             deletes.remove(store, kind, old)

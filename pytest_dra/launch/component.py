@@ -108,6 +108,10 @@ def parse_command_line(text: str) -> tuple[str, ...]:
     return made
 
 
+KUBECONFIG = "KUBECONFIG"
+"""The variable that says where the API server is."""
+
+
 def environment(
     values: Mapping[str, str],
     own: Mapping[str, str],
@@ -134,7 +138,7 @@ def environment(
 def variables(values: Mapping[str, str]) -> dict[str, str]:
     """The well-known variables, from one value for each of ``profile.PLACEHOLDERS``."""
     return {
-        "KUBECONFIG": values["kubeconfig"],
+        KUBECONFIG: values["kubeconfig"],
         "NODE_NAME": values["node"],
         "CDI_ROOT": values["cdi_dir"],
         "STATIC_CDI_ROOT": values["static_cdi_dir"],

@@ -6,9 +6,12 @@ import dataclasses
 import signal
 import threading
 import uuid
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 
+from pytest_dra.launch.component import KUBECONFIG
 from pytest_dra.launch.component import Component
 from pytest_dra.launch.component import environment
 from pytest_dra.launch.component import find_program
@@ -55,6 +58,7 @@ class Driver:
             while it is unknown.
         pod_uid: for ``{pod_uid}`` and POD_UID; a fresh one if empty. It stays across restarts.
         cwd: where relative commands are looked for and run; the current directory if None.
+        account: the variables of a pod by which it finds the API server; no KUBECONFIG then.
         jail: where the components run; in the host's file systems if None. Placeholders are paths
             outside, which exist inside as well.
     """
@@ -72,6 +76,7 @@ class Driver:
         pod_uid: str = "",
         cwd: Path | None = None,
         jail: Jail | None = None,
+        account: Mapping[str, str] = MappingProxyType({}),
         log_bytes: int = LOG_BYTES,
     ) -> None:
         self.components = tuple(components)
@@ -82,6 +87,7 @@ class Driver:
         self._timeline = timeline
         self._cwd = cwd or Path.cwd()
         self._jail = jail
+        self._account = dict(account)
         self._log_bytes = log_bytes
         self._values = {
             "kubeconfig": str(directories.kubeconfig),
@@ -201,7 +207,10 @@ class Driver:
 
     def _prepare(self, component: Component) -> _Ready:
         filled = component.filled(self._values)
-        env = environment(self._values, filled.env)
+        env = environment(self._values, {**self._account, **filled.env})
+        if self._account and KUBECONFIG not in filled.env:
+            # many clients would take it first, and in a pod there is none
+            del env[KUBECONFIG]
         program = find_program(filled, env, cwd=self._cwd)
         return _Ready(component=filled, argv=(program, *filled.command[1:]), env=env)
 

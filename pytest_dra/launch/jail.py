@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 from pytest_dra.launch import cell
@@ -216,9 +217,12 @@ class Jail:
             _change(cell.READ_ONLY, inside, pid)
         try:
             yield
-        finally:
-            for pid in pids:
-                _change(cell.WRITABLE, inside, pid)
+        except BaseException:
+            # What goes wrong on the way back must not hide what has gone wrong before.
+            with suppress(LaunchError):
+                _change_all(cell.WRITABLE, inside, pids)
+            raise
+        _change_all(cell.WRITABLE, inside, pids)
 
     def command(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command that runs ``argv``, a program's path and its arguments, in the jail.
@@ -226,6 +230,18 @@ class Jail:
         It becomes that program, with the same process id, environment and signals.
         """
         return (*_command(self._places), *argv)
+
+
+def _change_all(how: str, inside: str, pids: Sequence[int]) -> None:
+    """Change a mount for all of the processes; the first refusal is told when all were tried."""
+    refused: LaunchError | None = None
+    for pid in pids:
+        try:
+            _change(how, inside, pid)
+        except LaunchError as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused
 
 
 def _merged(usual: Mapping[str, Path | None], extra: Mapping[str, Path]) -> dict[str, Path | None]:

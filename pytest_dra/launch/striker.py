@@ -88,13 +88,19 @@ class Watch:
     def _add(self, top: str) -> list[tuple[int, str]]:
         """Watch a directory and all below it; links are not followed. Returns what is in them."""
         inside = []
-        for directory, directories, files in os.walk(top):
-            if len(self._paths) >= DIRECTORIES:
-                break
+        pending = [top]
+        while pending and len(self._paths) < DIRECTORIES:
+            directory = pending.pop()
+            # Watched before it is listed, so that nothing is made between the two unseen.
             number = _libc.inotify_add_watch(self.fd, os.fsencode(directory), WATCHED)
-            if number >= 0:
-                self._paths[number] = directory
-                inside += [(number, name) for name in (*directories, *files)]
+            if number < 0:
+                continue
+            self._paths[number] = directory
+            with contextlib.suppress(OSError), os.scandir(directory) as entries:
+                for entry in entries:
+                    inside.append((number, entry.name))
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
         return inside
 
     def read(self) -> int:
@@ -112,6 +118,8 @@ class Watch:
             if mask & IN_CREATE and (watch, name) in self._counted:
                 self._counted.discard((watch, name))
                 continue
+            if mask & IN_DELETE:
+                self._counted.discard((watch, name))
             writes += bool(mask & WRITES)
             if mask & IN_ISDIR and mask & (IN_CREATE | IN_MOVED_TO) and watch in self._paths:
                 inside = self._add(f"{self._paths[watch]}/{name}")
@@ -192,8 +200,7 @@ def strike(order: dict[str, Any], cpu: int, left: list[bytes]) -> None:
             ready, _, _ = select.select([watch.fd, 0], [], [], min(left_s, LONGEST_S))
             if watch.fd in ready:
                 writes += watch.read()
-                continue
-            for each in commands(left) if ready else ():
+            for each in commands(left) if 0 in ready else ():
                 if each["do"] == "go" and after_s is not None:
                     at = time.monotonic() + after_s
                 elif each["do"] == "over" and after_s is None:

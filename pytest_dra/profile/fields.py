@@ -128,6 +128,11 @@ FIELDS: Final = (
         "Its files of state below its data directory: the end of the path, with wildcards.",
         "[checkpoint.json]",
     ),
+    Field(
+        "launch.in_cluster",
+        "True if it finds the API server only as from within a pod: HTTPS; needs --dra-jail.",
+        "false",
+    ),
     Field("launch.hardware", "real, fake or none: what it runs on here.", "real"),
     Field(
         "launch.inventory",

@@ -149,6 +149,7 @@ class LaunchBlock:
     components: tuple[Component, ...] = ()
     writable: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
+    in_cluster: bool = False
     hardware: Hardware = Hardware.REAL
     inventory: Inventory | None = None
     probe: tuple[str, ...] = ()

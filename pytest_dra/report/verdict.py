@@ -24,6 +24,7 @@ from pytest_dra.spec import Case
 from pytest_dra.spec import Depth
 from pytest_dra.spec import Level
 
+STATIC = "STATIC"
 NODE_CORE = "NODE-CORE"
 CONTROLLER = "CONTROLLER"
 CLUSTER_CORE = "CLUSTER-CORE"
@@ -99,7 +100,8 @@ class Summary:
     """All that is judged of a run.
 
     ``overall`` is the top-level verdict: NODE-CORE's, or CONTROLLER's for a driver without a
-    kubelet plugin. ``features`` are the declared features that have cases here.
+    kubelet plugin; STATIC's where only objects were judged. ``features`` are the declared features
+    that have cases here.
     """
 
     overall: Judgement
@@ -145,6 +147,8 @@ def summarise(run: RunResult) -> Summary:
     )
     by_name = {each.name: each for each in profiles}
     main = CONTROLLER if run.profile.driver.scope is Scope.CLUSTER else NODE_CORE
+    if run.depth is Depth.STATIC:
+        main = STATIC
     return Summary(
         overall=by_name[main],
         profiles=profiles,

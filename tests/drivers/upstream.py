@@ -43,6 +43,11 @@ def find() -> Path | None:
     return built[-1] if built else None
 
 
+def options_of(program: Path) -> list[str]:
+    """What pytest is given to judge it."""
+    return [f"--dra-driver=exec:{program} {COMMAND}", f"--dra-driver-name={NAME}"]
+
+
 def main(arguments: list[str]) -> int:
     """Judge it, and compare."""
     parser = argparse.ArgumentParser(prog="tests.drivers.upstream")
@@ -53,7 +58,7 @@ def main(arguments: list[str]) -> int:
     if program is None:
         say(f"{PROGRAM} is neither on PATH nor below $DRA_KIND_HOME: build it first")
         return 2
-    driver = [f"--dra-driver=exec:{program} {COMMAND}", f"--dra-driver-name={NAME}"]
+    driver = options_of(program)
     with tempfile.TemporaryDirectory(prefix="dra-upstream-") as temporary:
         output = options.output or Path(temporary)
         runs = {

@@ -66,6 +66,7 @@ def client(cluster: EmbeddedCluster) -> Client:
         (429, "TooManyRequests"),
         (500, "InternalError"),
         (503, "ServiceUnavailable"),
+        (504, "Timeout"),
     ],
 )
 def test_a_refused_request_changes_nothing_and_is_recorded_with_its_body(
@@ -109,6 +110,50 @@ def test_requests_outside_the_scope_are_answered_as_ever(
         assert client.post(SLICES, slice_()).code == 201
         assert client.get(f"{SLICES}/s").code == 200
     assert caused.requests == 0
+
+
+@pytest.mark.parametrize("verb", ["get", "list", "update", "patch", "delete", "watch"])
+def test_one_verb_alone_is_unavailable(client: Client, trouble: Trouble, verb: str) -> None:
+    made = client.post(SLICES, slice_()).json
+    with trouble.refuse(Scope(verbs=(verb,)), 503) as caused:
+        codes = {
+            "get": client.get(f"{SLICES}/s").code,
+            "list": client.get(SLICES).code,
+            "update": client.put(f"{SLICES}/s", made).code,
+            "patch": client.patch(f"{SLICES}/s", {}).code,
+            "watch": client.get(SLICES, watch="true", timeoutSeconds="1").code,
+            "delete": client.delete(f"{SLICES}/s").code,
+        }
+    assert {name for name, code in codes.items() if code == 503} == {verb}
+    assert {code for code in codes.values() if code != 503} == {200}
+    assert caused.requests == 1
+
+
+def test_a_request_that_timed_out_was_carried_out(client: Client, trouble: Trouble) -> None:
+    with trouble.time_out(CREATES, times=1) as caused:
+        answer = client.post(SLICES, slice_())
+    assert (answer.code, answer.json["reason"], caused.requests) == (504, "Timeout", 1)
+    assert client.get(f"{SLICES}/s").code == 200
+    assert client.post(SLICES, slice_()).json["reason"] == "AlreadyExists"
+
+
+def test_a_short_history_expires_what_lies_further_back(client: Client, trouble: Trouble) -> None:
+    versions = [
+        client.post(SLICES, slice_(f"s{number}")).json["metadata"]["resourceVersion"]
+        for number in range(4)
+    ]
+    with trouble.short_history(2):
+        with client.watch(SLICES, resourceVersion=versions[1]) as events:
+            assert next(events)["object"]["metadata"]["name"] == "s2"
+        with client.watch(SLICES, resourceVersion=versions[0]) as events:
+            assert next(events)["object"]["code"] == 410
+        client.post(SLICES, slice_("s4"))
+        with client.watch(SLICES, resourceVersion=versions[1]) as events:
+            assert next(events)["object"]["code"] == 410
+    client.post(SLICES, slice_("s5"))
+    client.post(SLICES, slice_("s6"))
+    with client.watch(SLICES, resourceVersion=versions[2]) as events:
+        assert next(events)["object"]["metadata"]["name"] == "s3"
 
 
 def test_refusals_end_with_their_context(client: Client, trouble: Trouble) -> None:

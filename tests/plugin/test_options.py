@@ -16,10 +16,10 @@ from pytest_dra.options import KUBERNETES_VERSIONS
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
-from pytest_dra.options import check_later_features
 from pytest_dra.options import check_platform
 from pytest_dra.options import resolve
 from pytest_dra.planning import plan_of
+from pytest_dra.refusals import check_later_features
 from tests.plugin.conftest import EVERY
 from tests.plugin.conftest import Runs
 

@@ -51,9 +51,10 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         *[
             (
                 f"--dra-cluster={cluster}",
-                f"--dra-cluster={cluster}: not in this release yet; use --dra-cluster=embedded",
+                f"--dra-cluster={cluster}: not in this release yet; "
+                "use --dra-cluster=embedded or apiserver",
             )
-            for cluster in ("kind", "apiserver", "kubeconfig:prod")
+            for cluster in ("kind", "kubeconfig:prod")
         ],
         (
             "--dra-cluster=minikube",
@@ -62,6 +63,11 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "--dra-kubernetes=1.38",
             "--dra-kubernetes: got '1.38', want one of 1.34, 1.35, 1.36, 1.37",
+        ),
+        (
+            "--dra-feature-gates=DRADeviceTaint=true",
+            "--dra-feature-gates: Kubernetes 1.37 has no feature gate DRADeviceTaint for DRA; "
+            "did you mean DRADeviceTaints, *",
         ),
         (
             "--dra-deadlines=none",

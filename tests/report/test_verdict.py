@@ -182,11 +182,13 @@ def test_cases_are_counted_by_level_and_state() -> None:
 
 def test_a_run_without_a_driver_says_nothing_about_node_core() -> None:
     run = run_of({"SLICE-005": State.PASSED}, depth=Depth.STATIC)
-    assert overall(run) == (
+    core = judged(summarise(run), "NODE-CORE")
+    assert (core.verdict.value, core.reason) == (
         "inconclusive",
         "judged at wire depth, with a driver that runs (--dra-driver=exec:COMMAND)",
     )
-    assert judged(summarise(run), "STATIC").verdict is Verdict.CONFORMANT
+    assert summarise(run).overall.name == "STATIC"
+    assert summarise(run).overall.verdict is Verdict.CONFORMANT
 
 
 def test_a_run_without_a_cluster_says_nothing_about_cluster_core() -> None:

@@ -1,0 +1,59 @@
+"""The objects of a cluster, as the user of a kubeconfig sees them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from pytest_dra import kube
+from pytest_dra.api import resources
+from pytest_dra.objects.reading import OBJECTS_MAX
+from pytest_dra.objects.reading import Given
+from pytest_dra.objects.reading import ReadingError
+
+KUBECONFIG: Final = "kubeconfig"
+"""What stands in a file's place for the objects of a cluster."""
+
+LISTED: Final = (
+    resources.RESOURCE_SLICES,
+    resources.DEVICE_CLASSES,
+    resources.RESOURCE_CLAIMS,
+    resources.RESOURCE_CLAIM_TEMPLATES,
+    resources.NODES,
+)
+
+
+def from_cluster(place: str = "", context: str | None = None) -> list[Given]:
+    """Slices, classes, claims, templates and nodes of a cluster.
+
+    Args:
+        place: the kubeconfig; the usual one where it is empty.
+        context: of the kubeconfig; its current one where there is none.
+
+    Raises:
+        ReadingError: the cluster cannot be asked.
+    """
+    file = Path(place or os.environ.get("KUBECONFIG") or "~/.kube/config").expanduser()
+    found: list[Given] = []
+    try:
+        client = kube.Client(file, context=context)
+        try:
+            for resource in LISTED:
+                found += [
+                    Given(
+                        file=KUBECONFIG,
+                        line=0,
+                        api_version=resource.api_version,
+                        kind=resource.kind,
+                        body=body,
+                    )
+                    for body in client.list(resource)
+                ]
+        finally:
+            client.close()
+    except kube.KubeError as error:
+        raise ReadingError(KUBECONFIG, 0, str(error)) from error
+    if len(found) > OBJECTS_MAX:
+        raise ReadingError(KUBECONFIG, 0, f"more than {OBJECTS_MAX} objects")
+    return found
