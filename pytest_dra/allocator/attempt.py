@@ -15,12 +15,15 @@ from pytest_dra.allocator.domains import Domain
 from pytest_dra.allocator.domains import Fatal
 from pytest_dra.allocator.domains import domains
 from pytest_dra.allocator.index import Index
-from pytest_dra.allocator.matching import match
 from pytest_dra.allocator.pools import View
 from pytest_dra.allocator.problem import Problem
+from pytest_dra.allocator.quick import careful
+from pytest_dra.allocator.quick import look
 from pytest_dra.allocator.requests import Plan
+from pytest_dra.allocator.results import Chosen
 from pytest_dra.allocator.results import Json
 from pytest_dra.allocator.results import results
+from pytest_dra.allocator.search import PATIENCE
 from pytest_dra.allocator.search import Exhausted
 from pytest_dra.allocator.search import Restart
 from pytest_dra.allocator.search import Search
@@ -47,25 +50,34 @@ class Answer:
 
 
 class Attempt:
-    """One pod's claims, to be tried on one node after the other. The state must not change."""
+    """One pod's claims, to be tried on one node after the other. The state must not change.
+
+    ``budget`` are the steps that a search may take, ``patience`` the failures after which it
+    looks for what it can leave out.
+    """
 
     def __init__(
         self, index: Index, state: State, classes: Mapping[str, Mapping[str, Any]],
-        claims: Sequence[Mapping[str, Any]], *, budget: int = BUDGET,
+        claims: Sequence[Mapping[str, Any]], *, budget: int = BUDGET, patience: int = PATIENCE,
     ) -> None:  # fmt: skip
         self.index = index
         self.state = state
         self.rules = index.rules
         self.plan = Plan(claims, classes, index)
         self.budget = budget
+        self.patience = patience
         self.ledger = Ledger(state)
         self._quick = self.plan.simple and bool(self.plan.units) and budget > 0
 
     def on(self, node: Mapping[str, Any]) -> Answer:
         """Try all claims on a node."""
         view = self.index.view(node)
-        if self._quick and not view.fault and self._hopeless(view):
-            return _refused(node, view, 0)
+        if self._quick and not view.fault:
+            seen = look(self.plan, view, self.index, self.state)
+            if isinstance(seen, str):
+                return _refused(node, view, 0)
+            if seen is not None:
+                return self._fits(node, view, seen, {}, 0)
         name = nodes.name_of(node)
         fault = view.fault or self.plan.fault
         if fault:
@@ -77,44 +89,32 @@ class Attempt:
         except Exhausted:
             return Answer(name, "budget", error=f"no answer in {self.budget} steps")
 
-    def careful(self, view: View) -> bool:
-        """True if what is looked at on one node decides about the next ones."""
-        differing = self.index.generations_differ
-        return bool(differing and view.consumers) and any(
-            pool.key in differing for pool in view.pools
-        )
-
-    def _hopeless(self, view: View) -> bool:
-        """True if some request has too few devices, and nothing can abort the attempt."""
-        few = False
-        state, rules = self.state, self.rules
-        busy = state.busy(view) if state.pools else 0
-        for unit in self.plan.units:
-            option = unit.options[0]
-            found = option.matches.get(view.signature) or match(option, view, rules)
-            free = -1 if option.admin else ~busy
-            if found.fatal & free or view.broken:
-                return False
-            if (found.usable & free & ~view.elsewhere).bit_count() < option.count:
-                few = True
-        return few and not self.careful(view)
-
     def _search(self, node: nodes.Node, view: View, found: list[Domain]) -> Answer:
-        careful = self.careful(view)
-        problem = self._problem(view, found, careful=careful)
-        cuts = None if problem.all_clean or careful else Bounds(problem)
-        search = Search(problem, self.budget, cuts=cuts)
+        is_careful = careful(self.index, view)
+        problem = self._problem(view, found, careful=is_careful)
+        cuts = None if problem.all_clean or is_careful else Bounds(problem)
+        search = Search(problem, self.budget, cuts=cuts, patience=self.patience)
         try:
             frames = search.run()
         except Restart:
-            problem = self._problem(view, found, careful=careful)
+            problem = self._problem(view, found, careful=is_careful)
             search = Search(problem, self.budget, cuts=Bounds(problem))
             frames = search.run()
         if frames is None:
             return _refused(node, view, search.steps)
         chosen = [(frame.unit, frame.domain.option, frame.place) for frame in frames]
-        made = results(self.plan, view, node, chosen, search.selected, self.rules)
-        return Answer(nodes.name_of(node), "fits", tuple(made), steps=search.steps)
+        return self._fits(node, view, chosen, search.selected, search.steps)
+
+    def _fits(
+        self, node: nodes.Node, view: View, chosen: Sequence[Chosen],
+        selected: Mapping[int, int], steps: int,
+    ) -> Answer:  # fmt: skip
+        name = nodes.name_of(node)
+        try:
+            made = results(self.plan, view, node, chosen, selected, self.rules)
+        except Fatal as error:
+            return Answer(name, "fatal", error=str(error))
+        return Answer(name, "fits", tuple(made), steps=steps)
 
     def _problem(self, view: View, found: list[Domain], *, careful: bool) -> Problem:
         return Problem(self.plan, view, found, self.state, self.ledger, careful=careful)

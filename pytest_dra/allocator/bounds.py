@@ -185,9 +185,10 @@ class Bounds:
             if constraint.distinct:
                 if not _different(bound, known):
                     return False
-            elif problem.constrained[claim][constraint.number] is None:
-                if not self._same(bound, known):
-                    return False
+                continue
+            fixed = problem.constrained[claim][constraint.number] is not None
+            if not fixed and not self._same(bound, known):
+                return False
         return True
 
     def _same(self, bound: list[tuple[Domain, int]], tables: list[dict[Any, int]]) -> bool:

@@ -147,10 +147,9 @@ def _rounded(request: _Amount, reach: Mapping[str, Any], rules: Rules) -> _Amoun
     steps = _divided(added, stride)
     if added - steps * stride:
         steps += 1
-    guarded = unit == _MILLI or base >= 0
-    if rules.minor >= _STRICT and guarded:
-        if steps > _divided(_wrapped(_INT64_MAX - base), stride):
-            raise CapacityError(f"{request.text}, rounded up, does not fit 64 bits")
+    guarded = rules.minor >= _STRICT and (unit == _MILLI or base >= 0)
+    if guarded and steps > _divided(_wrapped(_INT64_MAX - base), stride):
+        raise CapacityError(f"{request.text}, rounded up, does not fit 64 bits")
     return _made(_wrapped(base + _wrapped(stride * steps)), unit, step.style)
 
 

@@ -43,9 +43,8 @@ class Domain:
             taken &= ~view.elsewhere
             self.usable &= ~(view.elsewhere | view.broken)
             self.fatal = found.failed | (taken & (found.unpriced | view.broken))
-        if view.skipping and rules.variant == "experimental":
-            if not rules.optional_operations or not nodes.declares(node, OPTIONAL_OPERATIONS):
-                self.usable &= ~view.skipping
+        if view.skipping and not _skips(node, rules):
+            self.usable &= ~view.skipping
         if option.every:
             self._collect(taken & found.roomy, view, rules)
 
@@ -59,6 +58,13 @@ class Domain:
             raise Fatal(why_fatal(self.option, view, place, rules))
         self.members = ordered(taken)
         self.count = len(self.members)
+
+
+def _skips(node: nodes.Node, rules: Rules) -> bool:
+    """True if devices whose node operations are optional can be used."""
+    if rules.variant != "experimental":
+        return True
+    return rules.optional_operations and nodes.declares(node, OPTIONAL_OPERATIONS)
 
 
 def domains(plan: Plan, view: View, node: nodes.Node, rules: Rules) -> list[Domain]:

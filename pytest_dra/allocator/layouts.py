@@ -104,7 +104,7 @@ class Layout:
 
 
 def encoded(value: Any) -> bytes:
-    """A value as bytes: the same for values that are equal, as long as their keys have one order."""
+    """A value as bytes, which are the same for equal values with keys in the same order."""
     try:
         return marshal.dumps(value, _MARSHAL)
     except ValueError:

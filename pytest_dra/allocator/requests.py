@@ -82,7 +82,8 @@ class Plan:
     """Claims that are to be allocated together, checked as far as that needs no node.
 
     ``fault`` is not "" if the scheduler aborts whatever the node is. ``units`` are the requests
-    of all claims in order, ``constraints`` one list per claim.
+    of all claims in order, ``constraints`` one list per claim. In a ``simple`` plan every request
+    wants a number of devices and has no alternatives; in a ``plain`` one they are independent.
     """
 
     def __init__(
@@ -103,9 +104,11 @@ class Plan:
         except PlanError as error:
             self.fault = str(error)
         self.simple = self._is_simple()
+        self.plain = self.simple and not any(
+            option.admin or option.constraints for option in self.options
+        )
 
     def _is_simple(self) -> bool:
-        """True if every request wants a number of devices and has no alternatives."""
         return not self.fault and not any(
             unit.chooses or unit.options[0].every or unit.options[0].derived for unit in self.units
         )
@@ -151,9 +154,9 @@ class Plan:
             raise PlanError(f"{where}: has alternatives, DRAPrioritizedList is off")
         exactly = request.get("exactly")
         sources = [one for one in (exactly, *alternatives) if one is not None]
-        if not self._rules.consumable and self._rules.variant != "stable":
-            if any(source.get("capacity") is not None for source in sources):
-                raise PlanError(f"{where}: asks for capacity, DRAConsumableCapacity is off")
+        priced = self._rules.consumable or self._rules.variant == "stable"
+        if not priced and any(source.get("capacity") is not None for source in sources):
+            raise PlanError(f"{where}: asks for capacity, DRAConsumableCapacity is off")
         name = request.get("name") or ""
         if alternatives:
             return [

@@ -52,7 +52,7 @@ def results(
         if config:
             devices["config"] = config
         one: Json = {"devices": devices}
-        selector = _selector([view.part(place) for *_, place in own], own, node)
+        selector = _selector([view.part(place) for *_, place in own], own, node, rules)
         if selector is not None:
             one["nodeSelector"] = selector
         made.append(one)
@@ -117,13 +117,16 @@ def _config(
     return made
 
 
-def _selector(parts: Sequence[Part], own: Sequence[Chosen], node: nodes.Node) -> Json | None:
+def _selector(
+    parts: Sequence[Part], own: Sequence[Chosen], node: nodes.Node, rules: Rules
+) -> Json | None:
     """The node selector of an allocation, None if it can be used everywhere."""
     term: dict[str, list[Any]] = {}
     for part, (_, _, place) in zip(parts, own, strict=True):
         device = part.layout.devices[place - part.offset]
         holder = device if part.slice.per_device else part.slice.place
-        if holder.get("nodeName") is not None or device.get("bindsToNode"):
+        binds = device.get("bindsToNode") and rules.variant != "stable"
+        if holder.get("nodeName") is not None or binds:
             field = {"key": nodes.NAME_FIELD, "operator": "In", "values": [nodes.name_of(node)]}
             return {"nodeSelectorTerms": [{"matchFields": [field]}]}
         terms = (holder.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()

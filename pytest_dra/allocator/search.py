@@ -23,7 +23,7 @@ EXCEEDED: Final = "exceeded"
 
 DONE: Final = "done"
 
-_PATIENCE: Final = 40
+PATIENCE: Final = 40
 """Failures after which a search begins again with what it takes to cut."""
 
 _MEMORY_MAX: Final = 200_000
@@ -71,7 +71,9 @@ class Pick:
 class Search:
     """One search over a problem; ``cuts`` is None for the plain one."""
 
-    def __init__(self, problem: Problem, budget: int, *, cuts: Bounds | None) -> None:
+    def __init__(
+        self, problem: Problem, budget: int, *, cuts: Bounds | None, patience: int = PATIENCE
+    ) -> None:
         self.problem = problem
         self.steps = 0
         self.budget = budget
@@ -81,6 +83,7 @@ class Search:
         self.selected: dict[int, int] = {}
         self._exceeded_in = -1
         self._failures = 0
+        self._patience = patience
         self._memory: dict[Any, str] = {}
 
     def run(self) -> list[Pick] | None:
@@ -208,7 +211,7 @@ class Search:
         self._failures += 1
         cuts = self.cuts
         if cuts is None:
-            if self._failures > _PATIENCE and self.problem.all_clean:
+            if self._failures > self._patience and self.problem.all_clean:
                 raise Restart
         elif frame.scan and cuts.allowed(frame.unit):
             same = cuts.alike(frame.place)

@@ -21,6 +21,7 @@ from pytest_dra.allocator import RulesError
 from pytest_dra.allocator import State
 from pytest_dra.allocator import rules
 from pytest_dra.allocator import unavailable
+from pytest_dra.allocator.search import PATIENCE
 
 Json = dict[str, Any]
 
@@ -31,7 +32,7 @@ _CLASSES = {"fatal": "fatal", "node": "node", "budget": "timeout"}
 """Class of an error by our verdict."""
 
 
-def answer(scenario: Json, *, budget: int = BUDGET) -> Json:
+def answer(scenario: Json, *, budget: int = BUDGET, patience: int = PATIENCE) -> Json:
     """Our answer to a scenario, in the form of the oracle's. The scenario is not changed."""
     scenario = copy.deepcopy(scenario)
     made: Json = {"id": scenario.get("id")}
@@ -49,7 +50,7 @@ def answer(scenario: Json, *, budget: int = BUDGET) -> Json:
     if _NO_TIME.fullmatch(scenario.get("timeout") or ""):
         budget = 0
     game = _Game(scenario, State(current), Index(scenario.get("resourceSlices") or (), current))
-    game.budget = budget
+    game.budget, game.patience = budget, patience
     made["variant"] = current.variant
     if scenario.get("pods"):
         made["pods"] = [game.pod(pod) for pod in scenario["pods"]]
@@ -78,7 +79,7 @@ class _Game:
         self.scenario = scenario
         self.state = state
         self.index = index
-        self.budget = BUDGET
+        self.budget, self.patience = BUDGET, PATIENCE
         self.claims: list[Json] = scenario.get("claims") or []
         self.classes: dict[str, Json] = {}
         for one in scenario.get("deviceClasses") or ():
@@ -88,7 +89,10 @@ class _Game:
 
     def _attempt(self, claims: Sequence[Json]) -> Attempt:
         todo = [one for one in claims if not (one.get("status") or {}).get("allocation")]
-        return Attempt(self.index, self.state, self.classes, todo, budget=self.budget)
+        return Attempt(
+            self.index, self.state, self.classes, todo,
+            budget=self.budget, patience=self.patience,
+        )  # fmt: skip
 
     def _named(self, names: Sequence[str] | None) -> list[Json]:
         nodes: list[Json] = self.scenario.get("nodes") or []

@@ -1,0 +1,107 @@
+"""Differential fuzz: ``python -m tests.upstream.allocatorfuzz ORACLE [--seed N] [--count N]``.
+
+ORACLE is the program that answers scenarios with Kubernetes' allocator. What differs is printed
+and, with ``--keep``, written to a file of scenarios and one of answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from pytest_dra.allocator.search import PATIENCE
+from tests.upstream import allocatordraw
+from tests.upstream import allocatorpuzzles
+from tests.upstream.allocator import difference
+from tests.upstream.scenario import Json
+from tests.upstream.scenario import answer
+
+BATCH: Final = 500
+TIMEOUT: Final = 1200.0
+DRAWN: Final[dict[str, Callable[[int], Json]]] = {
+    "clusters": allocatordraw.scenario,
+    "puzzles": allocatorpuzzles.scenario,
+}
+"""How scenarios are drawn: with all features, or many alike and hardly solvable."""
+
+
+def ask(oracle: str, scenarios: list[Json], limit: str) -> list[Json]:
+    """The oracle's answers."""
+    done = subprocess.run(  # the oracle is named by the developer
+        [oracle, "--no-time", "--timeout", limit],
+        input="\n".join(json.dumps(one) for one in scenarios) + "\n",
+        capture_output=True, text=True, timeout=TIMEOUT, check=True,
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def timed_out(want: Json) -> bool:
+    """True if the oracle has not got to its answer."""
+    nodes = [*(want.get("nodes") or ())]
+    for pod in want.get("pods") or ():
+        nodes += pod["nodes"]
+    return any(one.get("class") == "timeout" for one in nodes)
+
+
+def verdicts(want: Json) -> list[str]:
+    """Kinds of the answers for nodes, to be counted."""
+    nodes = [*(want.get("nodes") or ())]
+    for pod in want.get("pods") or ():
+        nodes += pod["nodes"]
+    return [one.get("class") or ("nofit" if one.get("nofit") else "fits") for one in nodes]
+
+
+def main() -> int:
+    """The command; 1 if anything differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("oracle")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--draw", choices=DRAWN, default="clusters")
+    parser.add_argument("--limit", default="5s", help="time of the oracle for each node")
+    parser.add_argument("--keep", type=Path, help="stem of files for what differs")
+    parser.add_argument("--patience", type=int, default=PATIENCE)
+    parser.add_argument("--show", type=int, default=5)
+    arguments = parser.parse_args()
+    counts: Counter[str] = Counter()
+    kept: list[tuple[Json, Json]] = []
+    start = time.monotonic()
+    for first in range(arguments.seed, arguments.seed + arguments.count, BATCH):
+        last = min(first + BATCH, arguments.seed + arguments.count)
+        batch = [DRAWN[arguments.draw](seed) for seed in range(first, last)]
+        for scenario, want in zip(
+            batch, ask(arguments.oracle, batch, arguments.limit), strict=True
+        ):
+            if str(want.get("setupError", "")).startswith("panic"):
+                counts["panic"] += 1
+                continue
+            if timed_out(want):
+                counts["timeout"] += 1
+                continue
+            counts.update(f"nodes {one}" for one in verdicts(want))
+            counts[want.get("variant") or "no variant"] += 1
+            text = difference(want, answer(scenario, patience=arguments.patience))
+            counts["differ" if text else "agree"] += 1
+            if text:
+                kept.append((scenario, want))
+                if len(kept) <= arguments.show:
+                    sys.stdout.write(f"{scenario['id']}: {text}\n")
+    if arguments.keep and kept:
+        for suffix, place in (("scenarios", 0), ("goldens", 1)):
+            lines = [json.dumps(pair[place]) for pair in kept]
+            name = f"{arguments.keep.name}-{suffix}.jsonl"
+            arguments.keep.with_name(name).write_text("\n".join(lines) + "\n")
+    sys.stdout.write(f"{dict(sorted(counts.items()))} in {time.monotonic() - start:.0f} s\n")
+    sys.stdout.write(f"{counts['agree']} agree, {counts['differ']} differ\n")
+    return 1 if counts["differ"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
