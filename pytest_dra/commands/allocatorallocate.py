@@ -88,14 +88,9 @@ def claims_of(decisions: Sequence[Decision]) -> list[Json]:
     """The claims with the status that they would have."""
     made: dict[tuple[str, str], Json] = {}
     for one in decisions:
-        claims = one.chosen.claims if one.chosen else tuple(one.subject.todo)
-        if one.subject.pod is not None and one.chosen is not None:
-            done = [claim for claim in one.subject.claims if claim not in claims]
-            claims = (*claims, *done)
-        for claim in claims:
-            entry = made.setdefault(key_of(claim), _plain(claim))
-            if one.chosen is not None and one.subject.pod is not None:
-                _reserve(entry, one.subject.pod)
+        claims = one.chosen.claims if one.chosen else ()
+        for claim in (*claims, *one.subject.claims):
+            made.setdefault(key_of(claim), _plain(claim))
     return list(made.values())
 
 
@@ -103,15 +98,5 @@ def _plain(claim: Json) -> Json:
     meta = {name: value for name, value in claim["metadata"].items() if name != "managedFields"}
     made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": meta}
     made["spec"] = claim.get("spec") or {}
-    status = dict(claim.get("status") or {})
+    status = claim.get("status") or {}
     return {**made, "status": status} if status else made
-
-
-def _reserve(claim: Json, pod: Json) -> None:
-    meta = pod.get("metadata") or {}
-    entry = {"resource": "pods", "name": meta.get("name")}
-    if meta.get("uid"):
-        entry["uid"] = meta["uid"]
-    reserved = claim.setdefault("status", {}).get("reservedFor") or []
-    if not any(one.get("name") == entry["name"] for one in reserved):
-        claim["status"]["reservedFor"] = [*reserved, entry]

@@ -164,8 +164,23 @@ class Scheduler:
             self.cluster.claims.setdefault(key_of(claim), claim)
             self.cluster.hold(key_of(claim), allocation)
         pod = decision.subject.pod
-        if pod is not None and not decision.subject.node:
+        if pod is None:
+            return
+        for claim in {id(one): one for one in (*decision.subject.claims, *chosen.claims)}.values():
+            _reserve(claim, pod)
+        if not decision.subject.node:
             self.guests(chosen.node).append(pod)
+
+
+def _reserve(claim: Json, pod: Json) -> None:
+    """Note that a pod uses a claim."""
+    meta = pod.get("metadata") or {}
+    status = claim.setdefault("status", {})
+    reserved = status.get("reservedFor") or []
+    if not any(one.get("name") == meta.get("name") for one in reserved):
+        uid = {"uid": meta["uid"]} if meta.get("uid") else {}
+        entry = {"resource": "pods", "name": meta.get("name"), **uid}
+        status["reservedFor"] = [*reserved, entry]
 
 
 class _Tries:
