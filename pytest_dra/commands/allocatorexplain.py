@@ -28,10 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     intake.add_options(parser)
     parser.add_argument("-o", "--output", choices=_OUTPUTS, default="text", help="default: text")
-    parser.add_argument(
-        "--alone", action="store_true",
-        help="as if nothing else were waiting; else pods that are ahead in the queue get theirs",
-    )  # fmt: skip
+    intake.add_alone(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write_done(subject, arguments.output)
         return 0
     if not arguments.alone:
-        _let_others_go_first(scheduler, subject)
+        intake.let_others_go_first(scheduler, subject)
         subject = intake.named(arguments.subject, found.cluster, arguments.namespace)
     explanation = explain(scheduler, subject)
     if arguments.output == "text":
@@ -53,13 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         output.write_yaml(plain(explanation))
     return 0 if explanation.verdict == FITS else 1
-
-
-def _let_others_go_first(scheduler: Scheduler, subject: Subject) -> None:
-    for other in intake.chosen(scheduler.cluster, None):
-        if other.name == subject.name:
-            return
-        scheduler.accept(scheduler.decide(other))
 
 
 def _write_done(subject: Subject, form: str) -> None:

@@ -27,6 +27,7 @@ from pytest_dra.objects.refusing import GROUP
 from pytest_dra.objects.refusing import Judged
 from pytest_dra.objects.refusing import Server
 from pytest_dra.scheduling import Cluster
+from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling import Subject
 from pytest_dra.scheduling import subjects
 from pytest_dra.spec import Json
@@ -62,6 +63,7 @@ class Input:
     rules: Rules
     version: KubernetesVersion
     given: Sequence[Given]
+    objects: Sequence[Json]
     warnings: Sequence[str]
 
 
@@ -92,6 +94,15 @@ def add_options(parser: argparse.ArgumentParser, *, files: bool = True) -> None:
     parser.add_argument(
         "--as-upstream", action="store_true", default=True,
         help="answer as Kubernetes does even where it is known to be wrong (the default)",
+    )  # fmt: skip
+
+
+def add_alone(parser: argparse.ArgumentParser) -> None:
+    """The option by which others in the queue do not count."""
+    parser.add_argument(
+        "--alone", action="store_true",
+        help="as if nothing else were waiting; else what is ahead in the queue gets its devices "
+        "first",
     )  # fmt: skip
 
 
@@ -128,13 +139,20 @@ def read(arguments: argparse.Namespace) -> Input:
     """
     version, current = settings(arguments)
     given = gather(arguments)
-    objects, warnings = _objects(given, version)
+    objects, warnings = objects_of(given, version)
     for text in warnings[:_TOLD_MAX]:
         sys.stderr.write(f"{NAME}: warning: {text}\n")
     cluster = Cluster(objects)
     if not cluster.slices and not cluster.claims and not cluster.pods and not cluster.templates:
         raise InputError("the input holds no ResourceSlice, claim, template or Pod")
-    return Input(cluster=cluster, rules=current, version=version, given=given, warnings=warnings)
+    return Input(
+        cluster=cluster,
+        rules=current,
+        version=version,
+        given=given,
+        objects=objects,
+        warnings=warnings,
+    )
 
 
 def gather(arguments: argparse.Namespace) -> list[Given]:
@@ -168,7 +186,7 @@ def _files(places: Iterable[str]) -> Iterable[str]:
         yield from found
 
 
-def _objects(given: Sequence[Given], version: KubernetesVersion) -> tuple[list[Json], list[str]]:
+def objects_of(given: Sequence[Given], version: KubernetesVersion) -> tuple[list[Json], list[str]]:
     """Objects in the form of v1 with their defaults; what there is to warn of."""
     server = Server(version)
     made: list[Json] = []
@@ -274,6 +292,14 @@ def subject(kind: str, key: tuple[str, str], cluster: Cluster) -> Subject:
     if kind == subjects.CLAIM:
         return subjects.of_claim(cluster.claims[key])
     return subjects.of_template(cluster.templates[key])
+
+
+def let_others_go_first(scheduler: Scheduler, subject: Subject) -> None:
+    """Give their devices to all that are ahead in the queue."""
+    for other in subjects.pending(scheduler.cluster):
+        if other.name == subject.name:
+            return
+        scheduler.accept(scheduler.decide(other))
 
 
 def chosen(cluster: Cluster, namespace: str | None) -> list[Subject]:
