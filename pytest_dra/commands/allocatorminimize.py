@@ -1,4 +1,4 @@
-"""``dra-allocator minimize``: the smallest input with the same verdict, for reports of bugs."""
+"""``dra-allocator minimize``: the smallest input with the same verdict for the same reasons."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.commands import allocatorinput as intake
 from pytest_dra.commands import allocatoroutput as output
 from pytest_dra.commands.allocatorinput import InputError
+from pytest_dra.explaining import reasons_of
 from pytest_dra.objects.reading import Given
 from pytest_dra.objects.refusing import GROUP
 from pytest_dra.objects.refusing import Server
@@ -73,7 +74,7 @@ def _verdict(cluster: Cluster, rules: Rules, arguments: argparse.Namespace) -> o
     verdicts = sorted({one.verdict for one in decision.answers if one.verdict != FITS})
     said = (decision.verdict, subject.fault, kind, tuple(verdicts))
     if decision.chosen is None:
-        return said
+        return (*said, reasons_of(scheduler, decision))
     results = [one for each in decision.chosen.results for one in results_of(each)]
     requests = tuple(one["request"] for one in results)
     if not arguments.devices:

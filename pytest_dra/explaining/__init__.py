@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from pytest_dra.explaining.explanation import Explanation
 from pytest_dra.explaining.explanation import explain
+from pytest_dra.explaining.explanation import reasons_of
 from pytest_dra.explaining.rendering import plain
 from pytest_dra.explaining.rendering import text
 
-__all__ = ["Explanation", "explain", "plain", "text"]
+__all__ = ["Explanation", "explain", "plain", "reasons_of", "text"]

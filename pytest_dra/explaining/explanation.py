@@ -106,6 +106,20 @@ def explain(scheduler: Scheduler, subject: Subject) -> Explanation:
     )
 
 
+def reasons_of(scheduler: Scheduler, decision: Decision) -> frozenset[str]:
+    """The words for all reasons that keep requests off devices, ``free`` where none does."""
+    reporter = _Reporter(scheduler)
+    found: set[str] = set()
+    for answer in decision.answers[:NODES_MAX]:
+        report = reporter.report(answer, decision.subject)
+        found.update(report.pools)
+        for request in report.requests:
+            found.update(group.reason for group in request.groups)
+            if request.free:
+                found.add(FREE)
+    return frozenset(found)
+
+
 def preemption(reports: tuple[NodeReport, ...]) -> tuple[str, ...]:
     """What has to be said if devices are in use."""
     busy = any(
