@@ -77,14 +77,18 @@ class Decision:
 class Scheduler:
     """Decides for one subject after the other. What was accepted is in use for the next ones."""
 
-    def __init__(self, cluster: Cluster, rules: Rules, *, budget: int = BUDGET) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        rules: Rules,
+        *,
+        budget: int = BUDGET,
+        index: Index | None = None,
+    ) -> None:
         self.cluster = cluster
         self.rules = rules
         self.budget = budget
-        slices = cluster.slices
-        if rules.taints and cluster.taint_rules:
-            slices = [dict(one) for one in with_rules(slices, cluster.taint_rules)]
-        self.index = Index(slices, rules)
+        self.index = index_of(cluster, rules) if index is None else index
         self.state: State = cluster.state(rules)
         self._guests: dict[str, list[Json]] | None = None
 
@@ -181,6 +185,14 @@ def _reserve(claim: Json, pod: Json) -> None:
         uid = {"uid": meta["uid"]} if meta.get("uid") else {}
         entry = {"resource": "pods", "name": meta.get("name"), **uid}
         status["reservedFor"] = [*reserved, entry]
+
+
+def index_of(cluster: Cluster, rules: Rules) -> Index:
+    """The index of a cluster's slices, with the taints of rules."""
+    slices = cluster.slices
+    if rules.taints and cluster.taint_rules:
+        slices = [dict(one) for one in with_rules(slices, cluster.taint_rules)]
+    return Index(slices, rules)
 
 
 class _Tries:

@@ -160,7 +160,7 @@ def pending(cluster: Cluster) -> list[Subject]:
     pods = [of_pod(pod, cluster) for pod in cluster.pods.values()]
     used = {key_of(claim) for one in pods for claim in one.claims}
     waiting = [one for one in pods if _waits(one)]
-    waiting.sort(key=_rank)
+    waiting.sort(key=rank)
     alone = [
         of_claim(claim)
         for key, claim in cluster.claims.items()
@@ -187,7 +187,7 @@ def _waits(subject: Subject) -> bool:
     return needs and (not subject.node or bool(subject.todo))
 
 
-def _rank(subject: Subject) -> tuple[int, str]:
+def rank(subject: Subject) -> tuple[int, str]:
     """Place in the queue: priority, then age."""
     pod = subject.pod or {}
     priority = (pod.get("spec") or {}).get("priority") or 0
