@@ -18,6 +18,7 @@ from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling import Subject
+from pytest_dra.scheduling import extended
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.cluster import results_of
@@ -55,9 +56,6 @@ class Placer:
         if subject.fresh:
             yield from self._refuse(pod, "waiting for claims to be made of templates")
             return
-        if subject.extended:
-            yield from self._refuse(pod, "extended resources of device classes are not served")
-            return
         decision = scheduler.decide(subject)
         if decision.chosen is None:
             yield from self._refuse(pod, decision.why)
@@ -81,8 +79,13 @@ class Placer:
             key_of(claim): allocation
             for claim, allocation in zip(chosen.claims, chosen.results, strict=True)
         }
-        claims = []
-        for claim in subject.claims:
+        claims: list[Json] = []
+        wanted = list(subject.claims)
+        for claim in chosen.claims:
+            if extended.is_made(claim) and not claim["metadata"].get("resourceVersion"):
+                wanted.append(self._make(claim, pod, subject, scheduler, chosen.node))
+                given[key_of(wanted[-1])] = given.pop(key_of(claim))
+        for claim in wanted:
             allocation = given.get(key_of(claim))
             if allocation is not None and _conditions(allocation):
                 allocation["allocationTimestamp"] = _stamp()
@@ -110,6 +113,38 @@ class Placer:
         self._told.pop(uid, None)
         text = f"Successfully assigned {namespace}/{name} to {chosen.node}"
         self._event(pod, "Normal", "Scheduled", text)
+
+    def _make(
+        self, claim: Json, pod: Json, subject: Subject, scheduler: Scheduler, node: str
+    ) -> Json:
+        """Make the claim for extended resources, and note it in the pod."""
+        meta = pod["metadata"]
+        namespace, name = key_of(pod)
+        owner = {
+            "apiVersion": "v1", "kind": "Pod", "name": name, "uid": meta.get("uid") or "",
+            "controller": True, "blockOwnerDeletion": True,
+        }  # fmt: skip
+        body = {
+            "metadata": {
+                "generateName": f"{claim['metadata']['name']}-",
+                "annotations": claim["metadata"]["annotations"],
+                "ownerReferences": [owner],
+            },
+            "spec": claim["spec"],
+        }
+        made = self._client.create(resources.RESOURCE_CLAIMS, body, namespace=namespace)
+        host = scheduler.cluster.nodes[node]
+        backed = [one for one in subject.extended if not extended.plugged(host, one.resource)]
+        status = {
+            "extendedResourceClaimStatus": {
+                "resourceClaimName": made["metadata"]["name"],
+                "requestMappings": extended.mappings(backed),
+            }
+        }
+        self._client.patch(
+            resources.PODS, name, {"status": status}, namespace=namespace, subresource="status"
+        )
+        return made
 
     def _give_back(self, scheduler: Scheduler, claim: Json, pod: Json) -> Iterator[Written]:
         """A binding condition has failed: begin again."""

@@ -16,6 +16,9 @@ Json = dict[str, Any]
 IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 """What stands before a class's name in the resource that each class has."""
 
+ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
+"""Marks the generated claim."""
+
 SUFFIX: Final = "extended-resources"
 """End of the generated claim's name."""
 
@@ -79,24 +82,48 @@ def plugged(node: Json, resource: str) -> bool:
     return amount is not None and Quantity.parse(amount).nanos > 0
 
 
+def named(found: list[Wanted]) -> list[tuple[str, Wanted]]:
+    """What is wanted by the name of its request."""
+    counts: dict[int, int] = {}
+    made = []
+    for one in found:
+        number = counts.get(one.place, 0)
+        counts[one.place] = number + 1
+        made.append((f"container-{one.place}-request-{number}", one))
+    return made
+
+
+def mappings(found: list[Wanted]) -> list[Json]:
+    """Which request serves which container, as the status of the pod says it."""
+    return [
+        {"containerName": one.container, "resourceName": one.resource, "requestName": name}
+        for name, one in named(found)
+    ]
+
+
 def claim_for(pod: Json, found: list[Wanted]) -> Json:
     """The claim that a scheduler makes for what a pod wants on a node."""
     meta = pod.get("metadata") or {}
     requests = []
-    counts: dict[int, int] = {}
-    for one in found:
-        number = counts.get(one.place, 0)
-        counts[one.place] = number + 1
+    for name, one in named(found):
         exactly = {
             "deviceClassName": one.class_name,
             "allocationMode": "ExactCount",
             "count": one.count,
         }
-        requests.append({"name": f"container-{one.place}-request-{number}", "exactly": exactly})
-    name = f"{meta.get('name')}-{SUFFIX}"
+        requests.append({"name": name, "exactly": exactly})
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
-        "metadata": {"name": name, "namespace": meta.get("namespace") or "default"},
+        "metadata": {
+            "name": f"{meta.get('name')}-{SUFFIX}",
+            "namespace": meta.get("namespace") or "default",
+            "annotations": {ANNOTATION: "true"},
+        },
         "spec": {"devices": {"requests": requests}},
     }
+
+
+def is_made(claim: Json) -> bool:
+    """True for a claim that a scheduler has made."""
+    return ANNOTATION in ((claim.get("metadata") or {}).get("annotations") or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import threading
 from collections.abc import Callable
@@ -162,7 +163,9 @@ def test_nobody_gets_a_device_twice_and_there_is_no_preemption(client: Client) -
         for name in ("one", "two"):
             add_claim(client, name)
             add_pod(client, f"pod-{name}", [name], priority=0)
-        nodes = {eventually(lambda one=one: node_of(client, one)) for one in ("pod-one", "pod-two")}
+        nodes = {
+            eventually(functools.partial(node_of, client, one)) for one in ("pod-one", "pod-two")
+        }
         assert nodes == {"node-a", "node-b"}
         add_claim(client, "urgent")
         add_pod(client, "urgent", ["urgent"])
@@ -182,7 +185,7 @@ def test_two_pods_share_a_claim_and_its_node(client: Client) -> None:
     add_pod(client, "first", ["one"])
     add_pod(client, "second", ["one"])
     with Running(client):
-        nodes = [eventually(lambda one=one: node_of(client, one)) for one in ("first", "second")]
+        nodes = [eventually(functools.partial(node_of, client, one)) for one in ("first", "second")]
     assert nodes == ["node-a", "node-a"]
     made = client.get(RESOURCE_CLAIMS, "one", namespace="default")
     assert len(made["status"]["reservedFor"]) == 2
@@ -224,6 +227,59 @@ def test_a_device_with_binding_conditions_is_waited_for_before_the_pod_is_bound(
         client.patch(
             RESOURCE_CLAIMS, "one", {"status": status}, namespace="default", subresource="status"
         )
+        assert eventually(lambda: node_of(client, "main")) == "node-a"
+
+
+def test_a_device_that_cannot_be_bound_is_given_back(client: Client) -> None:
+    for name in ("node-a-gpu", "node-b-gpu"):
+        client.delete(RESOURCE_SLICES, name)
+    conditions = {"bindingConditions": ["ready"], "bindingFailureConditions": ["broken"]}
+    made = resource_slice("shared", devices=[device("gpu-0", bindsToNode=True, **conditions)])
+    del made["spec"]["nodeName"], made["metadata"]["ownerReferences"]
+    made["spec"]["allNodes"] = True
+    client.create(RESOURCE_SLICES, made)
+    add_claim(client, "one")
+    add_pod(client, "main", ["one"])
+    with Running(client):
+        (result,) = eventually(lambda: allocation(client, "one"))["devices"]["results"]
+        client.delete(RESOURCE_SLICES, "shared")
+        condition = {
+            "type": "broken", "status": "True", "reason": "Broken", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }  # fmt: skip
+        status = {key: result[key] for key in ("driver", "pool", "device")}
+        body = {"status": {"devices": [{**status, "conditions": [condition]}]}}
+        client.patch(RESOURCE_CLAIMS, "one", body, namespace="default", subresource="status")
+        eventually(lambda: not allocation(client, "one"))
+        assert "cannot allocate" in eventually(lambda: unschedulable(client, "main"))
+
+
+def test_an_extended_resource_of_a_class_gets_a_claim_of_the_schedulers_own(
+    client: Client,
+) -> None:
+    client.patch(DEVICE_CLASSES, "gpu", {"spec": {"extendedResourceName": "example.com/gpu"}})
+    limits = {"limits": {"example.com/gpu": "1"}}
+    container = {"name": "main", "image": "example.com/main", "resources": limits}
+    pod = add_pod(client, "main", [], containers=[container], resourceClaims=None)
+    with Running(client):
+        assert eventually(lambda: node_of(client, "main")) == "node-a"
+    status = client.get(PODS, "main", namespace="default")["status"]
+    noted = status["extendedResourceClaimStatus"]
+    assert noted["requestMappings"] == [
+        {
+            "containerName": "main",
+            "resourceName": "example.com/gpu",
+            "requestName": "container-0-request-0",
+        }
+    ]
+    made = client.get(RESOURCE_CLAIMS, noted["resourceClaimName"], namespace="default")
+    assert made["metadata"]["ownerReferences"][0]["uid"] == pod["metadata"]["uid"]
+    assert made["status"]["reservedFor"][0]["name"] == "main"
+
+
+def test_a_pod_without_claims_is_scheduled_too(client: Client) -> None:
+    add_pod(client, "main", [])
+    with Running(client):
         assert eventually(lambda: node_of(client, "main")) == "node-a"
 
 
