@@ -29,8 +29,11 @@ from pytest_dra.allocator.search import Restart
 from pytest_dra.allocator.search import Search
 from pytest_dra.allocator.state import State
 
-BUDGET: Final = 300_000
-"""Steps of one search, some seconds. A search that needs more is a puzzle, not a claim."""
+BUDGET: Final = 1_000_000
+"""Steps of one search, less than ten seconds. A search that needs more is a puzzle, not a claim."""
+
+_ALONE: Final = 3000
+"""Steps of the search that looks at one claim alone."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class Attempt:
         if fault:
             return Answer(name, "fatal", error=fault)
         try:
-            return self._search(node, view, domains(self.plan, view, node, self.rules))
+            return self._search(node, view, domains(self.plan, view, node, self.state))
         except Fatal as error:
             return Answer(name, "fatal", error=str(error))
         except Exhausted:
@@ -92,13 +95,16 @@ class Attempt:
     def _search(self, node: nodes.Node, view: View, found: list[Domain]) -> Answer:
         is_careful = careful(self.index, view)
         problem = self._problem(view, found, careful=is_careful)
-        cuts = None if problem.all_clean or is_careful else Bounds(problem)
+        all_of = len(self.plan.units)
+        cuts = None if problem.all_clean or problem.forgetful else Bounds(problem, all_of)
         search = Search(problem, self.budget, cuts=cuts, patience=self.patience)
         try:
             frames = search.run()
         except Restart:
-            problem = self._problem(view, found, careful=is_careful)
-            search = Search(problem, self.budget, cuts=Bounds(problem))
+            if self._impossible(view, found):
+                return _refused(node, view, search.steps)
+            problem = self._problem(view, found, careful=False)
+            search = Search(problem, self.budget, cuts=Bounds(problem, all_of))
             frames = search.run()
         if frames is None:
             return _refused(node, view, search.steps)
@@ -115,6 +121,27 @@ class Attempt:
         except Fatal as error:
             return Answer(name, "fatal", error=str(error))
         return Answer(name, "fits", tuple(made), steps=steps)
+
+    def _impossible(self, view: View, found: list[Domain]) -> bool:
+        """True if one of several claims cannot be allocated even without the others."""
+        claims = len(self.plan.claims)
+        spans: list[list[int]] = [[] for _ in range(claims)]
+        for number, unit in enumerate(self.plan.units):
+            spans[unit.claim].append(number)
+        if claims < 2:
+            return False
+        for span in reversed(spans):
+            if not span:
+                continue
+            problem = self._problem(view, found, careful=False)
+            cuts = Bounds(problem, span[-1] + 1)
+            alone = Search(problem, _ALONE, cuts=cuts, span=(span[0], span[-1] + 1))
+            try:
+                if alone.run() is None:
+                    return True
+            except (Exhausted, Fatal):
+                continue
+        return False
 
     def _problem(self, view: View, found: list[Domain], *, careful: bool) -> Problem:
         return Problem(self.plan, view, found, self.state, self.ledger, careful=careful)

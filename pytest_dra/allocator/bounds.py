@@ -1,46 +1,63 @@
 """What cuts the search without changing its answer: devices that are alike, and what cannot fit.
 
-Only subtrees are cut in which there is no solution and nothing that aborts the attempt.
+Only subtrees are cut in which there is no solution and nothing that aborts the attempt. What has
+failed once fails again, also with devices that are like those of the first time; what has not been
+tried may be left out where nothing can abort.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 from typing import Final
 
-from pytest_dra.allocator import attributes
+from pytest_dra.allocator.alike import classes
 from pytest_dra.allocator.assignment import assigns
 from pytest_dra.allocator.constraints import Constraint
 from pytest_dra.allocator.domains import Domain
-from pytest_dra.allocator.layouts import ordered
 from pytest_dra.allocator.problem import Problem
+from pytest_dra.allocator.requests import Unit
+from pytest_dra.allocator.tables import Counter
+from pytest_dra.allocator.tables import Tables
+from pytest_dra.allocator.tables import elements
 
 _VALUES_MAX: Final = 64
 """Values of a constraint that are tried one by one."""
 
-_DEAR_MAX: Final = 512
-"""Devices whose counters are compared when a device is chosen."""
 
-Slot = tuple[int, int]
-"""A set of devices and how many of them are wanted."""
+class Need:
+    """Devices that a request wants at least: ``count`` out of a set.
+
+    ``tables`` has devices by value for each constraint that it is under.
+    """
+
+    __slots__ = ("count", "scan", "tables")
+
+    def __init__(self, scan: int, count: int, tables: dict[Constraint, dict[Any, int]]) -> None:
+        self.scan = scan
+        self.count = count
+        self.tables = tables
 
 
 class Bounds:
-    """Cuts for one problem."""
+    """Cuts for one problem; ``last`` is the first unit that does not count any more."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, last: int) -> None:
         self._problem = problem
+        self._last = last
         self._alike: dict[int, int] | None = None
         calm = problem.all_clean or problem.fits_limits()
         self._allowed = [calm] * len(problem.clean)
-        for unit in range(len(problem.clean) - 1, -1, -1):
-            if not problem.clean[unit]:
-                self._allowed[: unit + 1] = [False] * (unit + 1)
-                break
+        self._symmetric = [True] * len(problem.clean)
+        for unit, clean in enumerate(problem.clean):
+            if clean:
+                continue
+            self._allowed[: unit + 1] = [False] * (unit + 1)
+            options = problem.plan.units[unit].options
+            if any(option.every and option.constraints for option in options):
+                self._symmetric[: unit + 1] = [False] * (unit + 1)
         self._later = self._unions()
         self._admin = any(option.admin for option in problem.plan.options)
-        self._tables: dict[Any, dict[Any, int] | None] = {}
+        self._tables = Tables(problem)
 
     def _unions(self) -> list[int]:
         """Devices that matter from each unit on."""
@@ -48,13 +65,21 @@ class Bounds:
         union, found = problem.view.consumers, []
         for unit in reversed(problem.plan.units):
             for option in unit.options:
-                union |= problem.domains[option.number].usable
+                domain = problem.domains[option.number]
+                union |= domain.usable | domain.fatal
             found.append(union)
         return found[::-1]
 
     def allowed(self, unit: int) -> bool:
         """True if nothing from a unit on can abort the attempt."""
         return self._allowed[unit]
+
+    def symmetric(self, unit: int) -> bool:
+        """True if it makes no difference which of devices that are alike a unit tries first.
+
+        A request for all takes its devices in an order, and a constraint may abort on the way.
+        """
+        return self._symmetric[unit]
 
     def alike(self, place: int) -> int:
         """Devices that make no difference to the one at a place, and are in the same state."""
@@ -91,115 +116,123 @@ class Bounds:
             states, shares,
         )  # fmt: skip
 
-    def table(self, domain: Domain, constraint: Constraint) -> dict[Any, int] | None:
-        """Devices of a domain by the value that a constraint compares; None if that is no key."""
-        key = (domain.option.number, id(constraint))
-        if key not in self._tables:
-            self._tables[key] = self._by_value(domain, constraint)
-        return self._tables[key]
-
-    def _by_value(self, domain: Domain, constraint: Constraint) -> dict[Any, int] | None:
-        if constraint.lists:
-            return None
-        found: dict[Any, int] = {}
-        for place in ordered(domain.usable):
-            value = self._problem.value(domain.option, constraint, place)
-            if value is attributes.ABSENT:
-                continue
-            if sum(one is not None for one in value) != 1:
-                return None
-            found[value] = found.get(value, 0) | 1 << place
-        return found
-
     def narrowed(self, domain: Domain, claim: int, scan: int) -> int:
         """What is left of a set of devices under the values that constraints have fixed."""
         for constraint in domain.option.constraints:
             state = self._problem.constrained[claim][constraint.number]
-            table = self.table(domain, constraint)
+            table = self._tables.values(domain, constraint)
             if table is None:
                 continue
             if state is None:
-                scan &= _union(table.values())
+                scan &= _union(list(table.values()))
             elif constraint.distinct:
                 for value in state:
-                    scan &= ~table.get(value, 0)
+                    for one in elements(constraint, value):
+                        scan &= ~table.get(one, 0)
             else:
-                scan &= table.get(state, 0)
+                scan &= _union([table.get(one, 0) for one in elements(constraint, state)])
         return scan
 
-    def too_dear(self, domain: Domain, scan: int, wanted: int) -> bool:
-        """True if the cheapest devices already need more of a counter than is left."""
+    def too_dear(self, unit: int, domain: Domain, wanted: int) -> bool:
+        """True if even the cheapest devices need more of a counter than is left."""
         problem = self._problem
-        view = problem.view
-        consumers = scan & view.consumers
-        wanted -= (scan & ~consumers).bit_count()
-        if wanted <= 0 or consumers & view.shareable or consumers.bit_count() > _DEAR_MAX:
+        if not problem.view.consumers:
             return False
-        part = view.part(consumers.bit_length() - 1)
-        amounts = []
-        for place in ordered(consumers):
-            one = view.part(place)
-            if one.pool is not part.pool:
-                return False
-            amounts.append(one.layout.consumption(place - one.offset))
-        left = problem.booking.left(part.pool)
+        needs: dict[Counter, int] = {}
+        self._add_costs(needs, domain, wanted)
+        for one in problem.plan.units[unit + 1 : self._last]:
+            found = [problem.domains[option.number] for option in one.options]
+            self._add_least(needs, found)
+        if not needs:
+            return False
+        left = {
+            key: problem.booking.left(self._tables.pools[key]) for key in {one for one, _ in needs}
+        }
         return any(
-            sum(sorted(one.get(key, 0) for one in amounts)[:wanted]) > amount
-            for key, amount in left.items()
+            amount > left[pool].get(counter, amount) for (pool, counter), amount in needs.items()
         )
+
+    def _add_costs(self, needs: dict[Counter, int], domain: Domain, wanted: int) -> None:
+        for key, sums in self._tables.costs(domain).items():
+            if wanted < len(sums):
+                needs[key] = needs.get(key, 0) + sums[wanted]
+
+    def _add_least(self, needs: dict[Counter, int], found: list[Domain]) -> None:
+        """Add what every alternative needs at least."""
+        if len(found) == 1:
+            self._add_costs(needs, found[0], found[0].count)
+            return
+        least: list[dict[Counter, int]] = []
+        for domain in found:
+            least.append({})
+            self._add_costs(least[-1], domain, domain.count)
+        for key in set(least[0]).intersection(*least[1:]):
+            needs[key] = needs.get(key, 0) + min(one[key] for one in least)
 
     def may_fit(self, unit: int) -> bool:
         """False if the requests from a unit on cannot all have their devices."""
         if not self._allowed[unit]:
             return True
-        problem = self._problem
-        slots: list[Slot] = []
-        rest = problem.plan.units[unit:]
-        by_claim: dict[int, list[tuple[Domain, int]]] = {}
-        for one in rest:
-            if one.chooses:
+        whole: list[tuple[int, int]] = []
+        by_claim: dict[int, list[Need]] = {}
+        for one in self._problem.plan.units[unit : self._last]:
+            need = self._need(one)
+            if need is None:
                 continue
-            option = one.options[0]
-            domain = problem.domains[option.number]
-            if option.admin or option.every:
-                continue
-            scan = self.narrowed(domain, one.claim, problem.open_to(domain, one.claim))
-            if scan.bit_count() < domain.count:
+            if need.scan.bit_count() < need.count:
                 return False
-            if not scan & problem.view.shareable:
-                slots.append((scan, domain.count))
-            by_claim.setdefault(one.claim, []).append((domain, scan))
-        if len(slots) > 1 and not assigns(slots):
+            if not need.scan & self._problem.view.shareable:
+                whole.append((need.scan, need.count))
+            by_claim.setdefault(one.claim, []).append(need)
+        if len(whole) > 1 and not assigns(whole):
             return False
-        return all(self._values_fit(claim, found) for claim, found in by_claim.items())
+        return all(self._values_fit(claim, needs) for claim, needs in by_claim.items())
 
-    def _values_fit(self, claim: int, found: list[tuple[Domain, int]]) -> bool:
+    def _need(self, unit: Unit) -> Need | None:
+        """What a request wants whichever alternative is taken; None if that says nothing."""
+        problem = self._problem
+        scan, counts = 0, []
+        tables: dict[Constraint, dict[Any, int]] = {}
+        for number, option in enumerate(unit.options):
+            if option.admin or option.every:
+                return None
+            domain = problem.domains[option.number]
+            free = problem.open_to(domain, unit.claim)
+            found = self.narrowed(domain, unit.claim, free)
+            if found.bit_count() < domain.count:
+                continue
+            scan |= found
+            counts.append(domain.count)
+            if number == 0 and not unit.chooses:
+                for constraint in option.constraints:
+                    table = self._tables.values(domain, constraint)
+                    if table is not None:
+                        tables[constraint] = table
+        return Need(scan, min(counts, default=1), tables)
+
+    def _values_fit(self, claim: int, needs: list[Need]) -> bool:
         """False if a constraint of a claim has no value, or too few, for its requests."""
         problem = self._problem
         for constraint in problem.plan.constraints[claim]:
-            bound = [each for each in found if constraint in each[0].option.constraints]
-            tables = [self.table(domain, constraint) for domain, _ in bound]
-            known = [table for table in tables if table is not None]
-            if len(known) < len(bound) or not bound:
+            bound = [need for need in needs if constraint in need.tables]
+            if not bound:
                 continue
             if constraint.distinct:
-                if not _different(bound, known):
+                if not _different(constraint, bound):
                     return False
                 continue
             fixed = problem.constrained[claim][constraint.number] is not None
-            if not fixed and not self._same(bound, known):
+            if not fixed and not self._same(constraint, bound):
                 return False
         return True
 
-    def _same(self, bound: list[tuple[Domain, int]], tables: list[dict[Any, int]]) -> bool:
-        if len(tables[0]) > _VALUES_MAX:
+    def _same(self, constraint: Constraint, bound: list[Need]) -> bool:
+        values = bound[0].tables[constraint]
+        if len(values) > _VALUES_MAX:
             return True
         shareable = self._problem.view.shareable
-        for value in tables[0]:
-            slots = [
-                (scan & table.get(value, 0), domain.count)
-                for (domain, scan), table in zip(bound, tables, strict=True)
-            ]
+        for value in values:
+            slots = [(one.scan & one.tables[constraint].get(value, 0), one.count) for one in bound]
             if any(devices.bit_count() < count for devices, count in slots):
                 continue
             whole = [slot for slot in slots if not slot[0] & shareable]
@@ -208,60 +241,21 @@ class Bounds:
         return False
 
 
-def _different(bound: list[tuple[Domain, int]], tables: list[dict[Any, int]]) -> bool:
+def _different(constraint: Constraint, bound: list[Need]) -> bool:
     """True if each request can have as many values as it wants devices, all different."""
     numbers: dict[Any, int] = {}
     slots = []
-    for (domain, scan), table in zip(bound, tables, strict=True):
+    for need in bound:
         values = 0
-        for value, devices in table.items():
-            if devices & scan:
+        for value, devices in need.tables[constraint].items():
+            if devices & need.scan:
                 values |= 1 << numbers.setdefault(value, len(numbers))
-        slots.append((values, domain.count))
+        slots.append((values, need.count))
     return assigns(slots)
 
 
-def _union(sets: Iterable[int]) -> int:
+def _union(sets: list[int]) -> int:
     found = 0
     for one in sets:
         found |= one
     return found
-
-
-def classes(problem: Problem) -> dict[int, int]:
-    """For each device those that differ from it in nothing that the claims can see."""
-    usable = _union(domain.usable for domain in problem.domains)
-    groups: dict[Any, int] = {}
-    keys: dict[int, Any] = {}
-    for place in ordered(usable):
-        keys[place] = key = _looks(problem, place)
-        groups[key] = groups.get(key, 0) | 1 << place
-    return {place: groups[key] for place, key in keys.items()}
-
-
-def _looks(problem: Problem, place: int) -> Any:
-    """What of a device the claims can see."""
-    view, bit = problem.view, 1 << place
-    part = view.part(place)
-    inner = place - part.offset
-    device = part.layout.devices[inner]
-    values: list[Any] = []
-    for domain in problem.domains:
-        if not domain.usable & bit:
-            values.append(None)
-            continue
-        values.append(
-            [
-                problem.value(domain.option, constraint, place)
-                for constraint in domain.option.constraints
-            ]
-        )
-    looks = [repr(values), bool(problem.busy & bit)]
-    if view.consumers & bit:
-        looks += [part.pool.key, repr(device.get("consumesCounters"))]
-    if view.shareable & bit or place in problem.stored:
-        looks += [bool(view.shareable & bit), repr(device.get("capacity"))]
-        looks.append(repr(problem.stored.get(place)))
-        use = problem.state.pools.get(part.slice.key)
-        looks.append(use is not None and use.shared(part.layout.name(inner)))
-    return tuple(looks)

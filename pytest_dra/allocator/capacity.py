@@ -26,12 +26,14 @@ class CapacityError(ValueError):
 class Price(NamedTuple):
     """What one share of a device costs.
 
-    ``fault`` aborts the attempt, ``refusal`` rules the device out ("" if neither). ``amounts``
-    and ``limits`` are billionths by name, ``texts`` the amounts as the status shows them.
+    ``fault`` aborts the attempt, ``refusal`` rules the device out ("" if neither); ``kind`` is
+    then ``unknown``, ``policy`` or ``exhausted``. ``amounts`` and ``limits`` are billionths by
+    name, ``texts`` the amounts as the status shows them.
     """
 
     fault: str = ""
     refusal: str = ""
+    kind: str = ""
     amounts: Mapping[str, int] = {}
     limits: Mapping[str, int] = {}
     texts: Mapping[str, str] = {}
@@ -80,7 +82,7 @@ def price(requests: Mapping[str, Any] | None, capacity: Mapping[str, Any], rules
     """The price of a device with ``capacity`` for ``requests``, both in the API's form."""
     for name in requests or ():
         if name not in capacity:
-            return Price(refusal=f"has no capacity {name}")
+            return Price(refusal=f"has no capacity {name}", kind="unknown")
     amounts: dict[str, _Amount] = {}
     try:
         for name, entry in capacity.items():
@@ -88,19 +90,22 @@ def price(requests: Mapping[str, Any] | None, capacity: Mapping[str, Any], rules
             amounts[name] = amount = _consumed(asked, entry, rules)
             if amount.nanos < 0 and rules.minor >= _STRICT:
                 return Price(fault=f"capacity {name}: {amount.text} is negative")
-        refusal = ""
+        refusal = kind = ""
         limits = {}
         for name, entry in capacity.items():
             amount = amounts[name]
             limits[name] = Quantity.parse(entry.get("value") or 0).nanos
+            if refusal:
+                continue
             if _violates(amount, entry.get("requestPolicy"), rules):
-                refusal = refusal or f"capacity {name}: {amount.text} is against its policy"
+                kind, refusal = "policy", f"capacity {name}: {amount.text} is against its policy"
             elif amount.nanos > limits[name]:
-                refusal = refusal or f"capacity {name}: {amount.text} of {entry.get('value')}"
+                kind, refusal = "exhausted", f"capacity {name}: {amount.text} is too much"
     except CapacityError as error:
         return Price(fault=f"capacity {name}: {error}")
     return Price(
         refusal=refusal,
+        kind=kind,
         amounts={name: amount.nanos for name, amount in amounts.items()},
         limits=limits,
         texts={name: amount.text for name, amount in amounts.items()},
@@ -150,7 +155,8 @@ def _rounded(request: _Amount, reach: Mapping[str, Any], rules: Rules) -> _Amoun
     guarded = rules.minor >= _STRICT and (unit == _MILLI or base >= 0)
     if guarded and steps > _divided(_wrapped(_INT64_MAX - base), stride):
         raise CapacityError(f"{request.text}, rounded up, does not fit 64 bits")
-    return _made(_wrapped(base + _wrapped(stride * steps)), unit, step.style)
+    style = step.style if rules.minor >= _STRICT else "binary"
+    return _made(_wrapped(base + _wrapped(stride * steps)), unit, style)
 
 
 def _whole(nanos: int) -> int:

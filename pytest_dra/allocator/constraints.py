@@ -53,6 +53,8 @@ class Constraint:
     """One constraint of a claim. ``distinct`` ones want different values, others the same."""
 
     __slots__ = ("attribute", "distinct", "lists", "number", "requests")
+    restores = True
+    """Whether taking a device back leads to the state before it."""
 
     def __init__(self, number: int, spec: Mapping[str, Any], *, lists: bool) -> None:
         self.number = number
@@ -80,21 +82,31 @@ class Constraint:
             return None
         return (value,) if self.distinct else value
 
-    def add(self, state: Any, value: Value) -> Any:
-        """State with one more device; None if the constraint forbids it."""
+    def add(self, state: Any, value: Value, request: str) -> Any:
+        """State with one more device, of a request; None if the constraint forbids it."""
+        del request
         if state is None:
             return self.first(value)
         if self.distinct:
-            clash = _overlaps if self.lists else _equal_or_unknown
             if self.lists and value is None:
                 return None
-            return None if any(clash(value, one) for one in state) else (*state, value)
+            clash = any(clashes(value, one, lists=self.lists) for one in state)
+            return None if clash else (*state, value)
         if not self.lists:
             return state if _equal(value, state) else None
         if value is None or value[0] != state[0]:
             return None
         common = value[1] & state[1]
         return (value[0], common) if common else None
+
+    def removed(self, state: Any, request: str) -> Any:
+        """State after a device is taken back, where that is not the one before."""
+        raise NotImplementedError
+
+
+def clashes(value: Value, other: Value, *, lists: bool) -> bool:
+    """True if two values are not different enough for a distinctAttribute."""
+    return _overlaps(value, other) if lists else _equal_or_unknown(value, other)
 
 
 def _first_kind(value: tuple[Any, ...]) -> int | None:

@@ -7,12 +7,14 @@ from typing import Final
 from pytest_dra.allocator import nodes
 from pytest_dra.allocator.layouts import ordered
 from pytest_dra.allocator.matching import match
+from pytest_dra.allocator.matching import price_of
 from pytest_dra.allocator.matching import why_fatal
 from pytest_dra.allocator.pools import View
 from pytest_dra.allocator.requests import RESULTS_MAX
 from pytest_dra.allocator.requests import Option
 from pytest_dra.allocator.requests import Plan
 from pytest_dra.allocator.rules import Rules
+from pytest_dra.allocator.state import State
 
 OPTIONAL_OPERATIONS: Final = "DRAOptionalNodeOperations"
 """What a node declares if its kubelet knows of optional node operations."""
@@ -43,7 +45,7 @@ class Domain:
             taken &= ~view.elsewhere
             self.usable &= ~(view.elsewhere | view.broken)
             self.fatal = found.failed | (taken & (found.unpriced | view.broken))
-        if view.skipping and not _skips(node, rules):
+        if view.skipping and not usable_operations(node, rules):
             self.usable &= ~view.skipping
         if option.every:
             self._collect(taken & found.roomy, view, rules)
@@ -60,23 +62,41 @@ class Domain:
         self.count = len(self.members)
 
 
-def _skips(node: nodes.Node, rules: Rules) -> bool:
+def usable_operations(node: nodes.Node, rules: Rules) -> bool:
     """True if devices whose node operations are optional can be used."""
-    if rules.variant != "experimental":
+    if rules.variant != "experimental" or not rules.knows_operations:
         return True
     return rules.optional_operations and nodes.declares(node, OPTIONAL_OPERATIONS)
 
 
-def domains(plan: Plan, view: View, node: nodes.Node, rules: Rules) -> list[Domain]:
+def domains(plan: Plan, view: View, node: nodes.Node, state: State) -> list[Domain]:
     """One domain per option of a plan, by the options' numbers.
 
     Raises:
         Fatal: the scheduler aborts before it searches.
     """
+    rules = state.rules
     made = [Domain(option, view, node, rules) for option in plan.options]
+    if rules.spares_full and rules.sharing:
+        for one in made:
+            one.members = [
+                place for place in one.members if _has_room(one.option, view, place, state)
+            ]
+            one.count = len(one.members) if one.option.every else one.count
     if not plan.simple:
         _limit(plan, made)
     return made
+
+
+def _has_room(option: Option, view: View, place: int, state: State) -> bool:
+    """True if a device has enough capacity beside what is consumed of it in the cluster."""
+    part = view.part(place)
+    inner = place - part.offset
+    stored = state.consumed(part.slice.key, part.layout.name(inner)) or {}
+    cost = price_of(option, part.layout, inner, state.rules)
+    return all(
+        amount + stored.get(name, 0) <= cost.limits[name] for name, amount in cost.amounts.items()
+    )
 
 
 def _limit(plan: Plan, made: list[Domain]) -> None:

@@ -38,9 +38,15 @@ class Index:
             self._add(sequence, source)
         self._by_labels = any(_looks_at_labels(one) for one in self._shared)
         self.generations_differ = frozenset(
-            key for key, found in self.by_pool.items() if len({one.generation for one in found}) > 1
+            key for key, found in self.by_pool.items() if _changes(found)
         )
-        if not self._shared and rules.variant != "stable":
+        self._counting = [
+            one
+            for found in self.by_pool.values()
+            for one in found
+            if one.spec_sets and rules.keeps_counters
+        ]
+        if not self._shared and not self._counting:
             for name in self._near:
                 self._views[name] = self._made({"metadata": {"name": name}})
 
@@ -67,13 +73,15 @@ class Index:
         return view
 
     def _made(self, node: Mapping[str, Any]) -> View:
-        near = [*self._near.get(nodes.name_of(node), ()), *self._shared]
+        own = self._near.get(nodes.name_of(node), [])
+        near = [*own, *self._shared]
+        if self._counting:
+            seen = {id(one) for one in self._counting}
+            own = [one for one in own if id(one) not in seen]
+            rest = [one for one in self._shared if id(one) not in seen]
+            near = [*own, *_in_sequence([*rest, *self._counting])]
         if self.rules.variant == "stable":
-            counting = [
-                one for name, found in self._near.items() if name != nodes.name_of(node)
-                for one in found if one.spec_sets
-            ]  # fmt: skip
-            near = sorted([*near, *counting], key=lambda one: one.sequence)
+            near = _in_sequence(near)
         try:
             return View(gather(near, self.by_pool, node, self.rules), node)
         except nodes.SelectorError as error:
@@ -84,3 +92,14 @@ def _looks_at_labels(one: Slice) -> bool:
     if "nodeSelector" in one.place:
         return True
     return bool(one.per_device) and any("nodeSelector" in each for each in one.layout.devices)
+
+
+def _in_sequence(slices: list[Slice]) -> list[Slice]:
+    return sorted(slices, key=lambda one: one.sequence)
+
+
+def _changes(found: Sequence[Slice]) -> bool:
+    """True if there are several generations of a pool with counters."""
+    if len({one.generation for one in found}) < 2:
+        return False
+    return any(one.spec_sets or one.layout.consumers for one in found)

@@ -45,8 +45,8 @@ class Layout:
     """
 
     __slots__ = (
-        "bits", "conditional", "conditions_set", "consumers", "devices", "driver", "duplicate",
-        "full", "grouped", "id", "prepared", "priced", "shareable", "size", "tainted",
+        "_consumption", "bits", "conditional", "conditions_set", "consumers", "devices", "driver",
+        "duplicate", "full", "grouped", "id", "prepared", "priced", "shareable", "size", "tainted",
     )  # fmt: skip
 
     def __init__(self, number: int, driver: str, devices: Sequence[Device], rules: Rules) -> None:
@@ -56,6 +56,7 @@ class Layout:
         self.size = len(devices)
         self.full = (1 << self.size) - 1
         self.bits: dict[str, int] = {}
+        self._consumption: dict[int, dict[tuple[str, str], int]] = {}
         self.duplicate: str | None = None
         self.shareable = self.consumers = self.tainted = self.priced = self.conditional = 0
         self.conditions_set = self.grouped = False
@@ -95,11 +96,15 @@ class Layout:
 
     def consumption(self, place: int) -> dict[tuple[str, str], int]:
         """What a device takes of each counter, in billionths."""
+        known = self._consumption.get(place)
+        if known is not None:
+            return known
         amounts: dict[tuple[str, str], int] = {}
         for one in self.devices[place].get("consumesCounters") or ():
             for name, counter in (one.get("counters") or {}).items():
                 key = (one.get("counterSet") or "", name)
                 amounts[key] = amounts.get(key, 0) + nanos(counter)
+        self._consumption[place] = amounts
         return amounts
 
 

@@ -160,7 +160,7 @@ def gather(
     for one in near:
         if _ignored(one, rules):
             continue
-        always = rules.variant == "stable" and one.spec_sets
+        always = rules.keeps_counters and one.spec_sets
         if not always and not one.reaches(node):
             continue
         kept = found.get(one.key)
@@ -185,7 +185,12 @@ def _ignored(one: Slice, rules: Rules) -> bool:
     """True for slices with what the gates do not know."""
     if not rules.partitionable and (one.per_device is not None or one.spec_sets):
         return True
-    return not rules.groups and one.layout.grouped
+    return _too_new(one, rules)
+
+
+def _too_new(one: Slice, rules: Rules) -> bool:
+    """True for slices with groups that this scheduler cannot respect."""
+    return rules.knows_groups and not rules.groups and one.layout.grouped
 
 
 def _pool(key: PoolKey, kept: list[Slice], every: Sequence[Slice], rules: Rules) -> Pool | None:
@@ -196,8 +201,7 @@ def _pool(key: PoolKey, kept: list[Slice], every: Sequence[Slice], rules: Rules)
     if any(one.generation > generation for one in every):
         return None
     same = [one for one in every if one.generation == generation]
-    if not rules.groups:
-        same = [one for one in same if not one.layout.grouped]
+    same = [one for one in same if not _too_new(one, rules)]
     if len(same) != kept[0].count:
         pool = Pool(key)
         pool.incomplete = True

@@ -12,6 +12,7 @@ from pytest_dra.allocator.counters import Booking
 from pytest_dra.allocator.counters import Ledger
 from pytest_dra.allocator.domains import Domain
 from pytest_dra.allocator.domains import Fatal
+from pytest_dra.allocator.layouts import ordered
 from pytest_dra.allocator.matching import price_of
 from pytest_dra.allocator.pools import View
 from pytest_dra.allocator.requests import RESULTS_MAX
@@ -26,9 +27,8 @@ _UNKNOWN: Final = object()
 class Problem:
     """What the search works on.
 
-    ``busy`` are devices in use in the cluster, ``stored`` the capacity that is consumed of some,
-    ``picked`` devices that were taken for any claim and ``own`` those by claim, ``results`` the
-    number of devices of each claim.
+    ``busy`` are devices in use in the cluster, ``picked`` devices that were taken for any claim
+    and ``own`` those by claim, ``results`` the number of devices of each claim.
     """
 
     def __init__(
@@ -41,7 +41,6 @@ class Problem:
         self.state = state
         self.rules: Rules = state.rules
         self.busy = state.busy(view)
-        self.stored = state.consuming(view) if self.rules.sharing else {}
         self.booking = Booking(ledger, groups=self.rules.groups)
         self.ledger = ledger
         self.picked = 0
@@ -52,6 +51,8 @@ class Problem:
         self.shares: dict[int, dict[str, int]] = {}
         self.sharers: dict[int, int] = {}
         self._values: dict[Any, dict[int, Any]] = {}
+        self.forgetful = any(not each.restores for one in plan.constraints for each in one)
+        careful = careful or self.forgetful
         self.clean = [not careful and self._is_clean(unit.options) for unit in plan.units]
         self.all_clean = all(self.clean)
 
@@ -59,7 +60,7 @@ class Problem:
         """True if nothing that an option can reach aborts the attempt."""
         for option in options:
             domain = self.domains[option.number]
-            if option.every and option.constraints:
+            if option.every and not all(self._agrees(one) for one in option.constraints):
                 return False
             if domain.fatal & ~(0 if option.admin else self.busy):
                 return False
@@ -68,6 +69,25 @@ class Problem:
                     values = attributes.values(option, constraint, domain.usable, self.view)
                     if attributes.FAILED in values.values():
                         return False
+        return True
+
+    def _agrees(self, constraint: Constraint) -> bool:
+        """True if every device that any request can take has the same value for a constraint."""
+        if constraint.distinct:
+            return False
+        seen = set()
+        for domain in self.domains:
+            option = domain.option
+            if constraint not in option.constraints:
+                continue
+            places = domain.members if option.every else ordered(domain.usable)
+            for place in places:
+                value = self.look_up(option, constraint, place)
+                if value is None or value is attributes.ABSENT or value is attributes.FAILED:
+                    return False
+                seen.add(value)
+                if len(seen) > 1 or not _is_single(value, constraint):
+                    return False
         return True
 
     def fits_limits(self) -> bool:
@@ -93,7 +113,7 @@ class Problem:
         if option.every and not bit & domain.usable & self.open_to(domain, claim):
             return False
         shared = bool(self.view.shareable & bit)
-        tight = shared or place in self.stored
+        tight = shared or self.stored(place) is not None
         if tight and not option.every and not self._has_room(option, place):
             return False
         part = self.view.part(place)
@@ -110,6 +130,8 @@ class Problem:
             raise
         if states is None or (tight and option.every and not self._has_room(option, place)):
             self._release(frame, part, inner)
+            if states is not None:
+                self._take_back(option, claim, states)
             if states is None and option.every:
                 name = part.layout.name(inner)
                 raise Fatal(f"request {option.full_name}: a constraint forbids device {name}")
@@ -125,6 +147,13 @@ class Problem:
             self.own[claim] |= bit
         return True
 
+    def stored(self, place: int) -> Mapping[str, int] | None:
+        """What is consumed of a device in the cluster, None if nothing is."""
+        if not self.state.pools or not self.rules.sharing:
+            return None
+        part = self.view.part(place)
+        return self.state.consumed(part.slice.key, part.layout.name(place - part.offset))
+
     def _release(self, frame: Any, part: Any, inner: int) -> None:
         if frame.saved is not None:
             self.booking.give_back(part, inner, frame.saved)
@@ -134,7 +163,11 @@ class Problem:
         place = frame.place
         part = self.view.part(place)
         self._release(frame, part, place - part.offset)
-        self.constrained[claim] = frame.before
+        if self.forgetful:
+            self.constrained[claim], states = frame.before, self.constrained[claim]
+            self._take_back(frame.domain.option, claim, states)
+        else:
+            self.constrained[claim] = frame.before
         self.results[claim] -= 1
         if self.view.shareable >> place & 1:
             self._add_share(frame.domain.option, place, -1)
@@ -159,12 +192,15 @@ class Problem:
             return True
         part = self.view.part(place)
         use = self.state.pools.get(part.slice.key)
-        return use is not None and use.shared(part.layout.name(place - part.offset))
+        name = part.layout.name(place - part.offset)
+        return use is not None and (
+            use.shared(name) if self.rules.remembers_shares else name in use.consumed
+        )
 
     def _has_room(self, option: Option, place: int) -> bool:
         part = self.view.part(place)
         cost = price_of(option, part.layout, place - part.offset, self.rules)
-        stored: Mapping[str, int] = self.stored.get(place) or {}
+        stored = self.stored(place) or {}
         held = self.shares.get(place) or {}
         return all(
             amount + stored.get(name, 0) + held.get(name, 0) <= cost.limits[name]
@@ -176,15 +212,30 @@ class Problem:
         if not option.constraints:
             return states
         made = states.copy()
-        for constraint in option.constraints:
+        name = option.parent or option.name
+        for number, constraint in enumerate(option.constraints):
             value = self.value(option, constraint, place)
-            if value is attributes.ABSENT:
-                return None
-            state = constraint.add(made[constraint.number], value)
+            state = None
+            if value is not attributes.ABSENT:
+                state = constraint.add(made[constraint.number], value, name)
             if state is None:
+                self._take_back(option, claim, made, number)
                 return None
             made[constraint.number] = state
         return made
+
+    def _take_back(
+        self, option: Option, claim: int, states: list[Any], count: int | None = None
+    ) -> None:
+        """Let the first constraints of an option forget a device, if they do not restore."""
+        if not self.forgetful:
+            return
+        kept = self.constrained[claim].copy()
+        for constraint in option.constraints[:count]:
+            if not constraint.restores:
+                state = states[constraint.number]
+                kept[constraint.number] = constraint.removed(state, option.parent or option.name)
+        self.constrained[claim] = kept
 
     def value(self, option: Option, constraint: Constraint, place: int) -> Any:
         """The value of a device for a constraint, ``ABSENT`` if it has none.
@@ -192,11 +243,21 @@ class Problem:
         Raises:
             Fatal: a derived attribute fails.
         """
+        found = self.look_up(option, constraint, place)
+        if found is attributes.FAILED:
+            raise Fatal(f"request {option.full_name}: {constraint.attribute} cannot be derived")
+        return found
+
+    def look_up(self, option: Option, constraint: Constraint, place: int) -> Any:
+        """The value of a device for a constraint, ``ABSENT`` or ``FAILED``."""
         key = (id(constraint), option.derived.get(constraint.attribute))
         values = self._values.setdefault(key, {})
         found = values.get(place, _UNKNOWN)
         if found is _UNKNOWN:
             found = values[place] = attributes.value(option, constraint, place, self.view)
-        if found is attributes.FAILED:
-            raise Fatal(f"request {option.full_name}: {constraint.attribute} cannot be derived")
         return found
+
+
+def _is_single(value: Any, constraint: Constraint) -> bool:
+    """True if a value is of one type, so that it agrees with itself."""
+    return constraint.lists or sum(one is not None for one in value) == 1

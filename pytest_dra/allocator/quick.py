@@ -61,7 +61,13 @@ def _lowest(wanted: list[tuple[Option, int]], view: View, state: State) -> list[
                 return None
             usable ^= low
             picked |= low
-            chosen.append((number, option, low.bit_length() - 1))
-    if state.pools and state.consuming(view):
-        return None
+            place = low.bit_length() - 1
+            if state.pools and _is_consumed(place, view, state):
+                return None
+            chosen.append((number, option, place))
     return chosen
+
+
+def _is_consumed(place: int, view: View, state: State) -> bool:
+    part = view.part(place)
+    return state.consumed(part.slice.key, part.layout.name(place - part.offset)) is not None

@@ -8,7 +8,9 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.allocator.constraints import Constraint
+from pytest_dra.allocator.forgetful import Forgetful
 from pytest_dra.allocator.index import Index
+from pytest_dra.allocator.rules import Rules
 from pytest_dra.allocator.selectors import Chain
 
 RESULTS_MAX: Final = 32
@@ -138,8 +140,7 @@ class Plan:
             distinct = spec.get("distinctAttribute") is not None and self._rules.variant != "stable"
             if spec.get("matchAttribute") is None and not distinct:
                 raise PlanError(f"{where}, constraint #{number}: of no kind that is known")
-            lists = self._rules.list_attributes
-            constraints.append(Constraint(number, spec, lists=lists))
+            constraints.append(_constraint(number, spec, self._rules))
         self.constraints.append(constraints)
         for option in options:
             option.number = len(self.options)
@@ -171,9 +172,8 @@ class Plan:
         self, source: Mapping[str, Any], where: str, name: str, parent: str | None
     ) -> Option:
         rules = self._rules
-        if source.get("derivedAttributes") and not (
-            rules.derived and rules.variant == "experimental"
-        ):
+        derives = rules.knows_derived and source.get("derivedAttributes")
+        if derives and not (rules.derived and rules.variant == "experimental"):
             raise PlanError(f"{where}: has derived attributes, DRADerivedAttributes is off")
         selectors = source.get("selectors") or ()
         for number, selector in enumerate(selectors):
@@ -190,7 +190,18 @@ class Plan:
         if source.get("allocationMode") not in (EXACT, ALL):
             raise PlanError(f"{where}: allocation mode {source.get('allocationMode')!r}")
         chain = self._index.chains.find(_expressions(class_.get("spec") or {}, source))
-        return Option(source, name=name, parent=parent, class_=class_, chain=chain)
+        made = Option(source, name=name, parent=parent, class_=class_, chain=chain)
+        if not rules.knows_derived:
+            made.derived = {}
+        return made
+
+
+def _constraint(number: int, spec: Mapping[str, Any], rules: Rules) -> Constraint:
+    lists = rules.list_attributes
+    made = Constraint(number, spec, lists=lists)
+    if rules.forgets and (made.distinct or lists):
+        return Forgetful(number, spec, lists=lists)
+    return made
 
 
 def _expressions(*sources: Mapping[str, Any]) -> tuple[str, ...]:

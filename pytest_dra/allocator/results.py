@@ -83,7 +83,7 @@ def _result(option: Option, view: View, place: int, rules: Rules) -> Json:
         texts = price_of(option, part.layout, inner, rules).texts
         if texts:
             made["consumedCapacity"] = dict(texts)
-    if part.slice.skips and rules.variant == "experimental":
+    if part.slice.skips and rules.variant == "experimental" and rules.knows_operations:
         made["skipNodeOperations"] = list(part.slice.skips)
     return made
 
@@ -107,8 +107,10 @@ def _config(
     names = [(unit.name, option.full_name) for unit, option in zip(units, options, strict=True)]
     for one in ((claim.get("spec") or {}).get("devices") or {}).get("config") or ():
         wanted = one.get("requests") or ()
-        if not wanted or any(name in wanted for pair in names for name in pair):
-            made.append({"source": "FromClaim", **copy.deepcopy(dict(one))})
+        times = sum(any(name in wanted for name in pair) for pair in names)
+        if not wanted or (times and rules.minor >= _CLEARS):
+            times = 1
+        made += [{"source": "FromClaim", **copy.deepcopy(dict(one))} for _ in range(times)]
     for one in made:
         wanted = one.get("requests") or ()
         covers = all(any(name in wanted for name in pair) for pair in names)

@@ -9,6 +9,9 @@ from typing import Final
 LATEST: Final = 37
 """Minor version whose behaviour is the default."""
 
+OLDEST: Final = 34
+"""First minor version that is known."""
+
 VARIANTS: Final = ("stable", "incubating", "experimental")
 """Copies of the allocator, in the order in which a scheduler looks for one that will do."""
 
@@ -45,9 +48,26 @@ PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Gates that are on, by the name of a set: those of a release are its defaults."""
 
-_SUPPORTED: Final = {
+_SINCE: Final = {
+    "DRAListTypeAttributes": 36,
+    "DRAFractionalCapacityRange": 37,
+    "DRAOptionalNodeOperations": 37,
+    "DRADerivedAttributes": 37,
+    "DRADeviceCompatibilityGroups": 37,
+}
+"""Release in which a gate appears, for those that are younger than our oldest release."""
+
+_SORTED: Final = 36
+"""First release with three copies as they are now, and with an order of pools and slices."""
+
+_SUPPORTED: Final[dict[str, frozenset[str]]] = {
     "stable": frozenset(_PARTS),
     "incubating": frozenset(PROFILES["default"]),
+    "experimental": frozenset(GATES),
+}
+_SUPPORTED_OLD: Final[dict[str, frozenset[str]]] = {
+    "stable": frozenset(),
+    "incubating": frozenset(_PARTS),
     "experimental": frozenset(GATES),
 }
 
@@ -75,6 +95,41 @@ class Rules:
     groups: bool = False
 
     @property
+    def knows_groups(self) -> bool:
+        """True if compatibility groups mean anything, be it that they cannot be used."""
+        return self.minor >= 37
+
+    @property
+    def knows_derived(self) -> bool:
+        """True if derived attributes mean anything, be it that they cannot be used."""
+        return self.minor >= 37
+
+    @property
+    def knows_operations(self) -> bool:
+        """True if optional node operations mean anything, be it that they cannot be used."""
+        return self.minor >= 37
+
+    @property
+    def keeps_counters(self) -> bool:
+        """True if slices with counters are looked at on every node, wherever they belong."""
+        return self.variant == "stable" or self.minor <= 36
+
+    @property
+    def remembers_shares(self) -> bool:
+        """True if a share without an amount is enough for a device to be in use."""
+        return self.minor >= 37
+
+    @property
+    def forgets(self) -> bool:
+        """True if constraints do not come back to where they were, see ``forgetful``."""
+        return self.minor <= 36
+
+    @property
+    def spares_full(self) -> bool:
+        """True if a request for all devices leaves out those whose capacity is used up."""
+        return self.minor <= 36
+
+    @property
     def sharing(self) -> bool:
         """True if devices can be shared."""
         return self.consumable and self.variant != "stable"
@@ -82,7 +137,7 @@ class Rules:
     @property
     def sorts(self) -> bool:
         """True if pools and slices are tried in the order of their names."""
-        return self.variant != "stable" and self.minor >= 36
+        return self.variant != "stable" and self.minor >= _SORTED
 
 
 def rules(
@@ -99,6 +154,8 @@ def rules(
     Raises:
         RulesError: unknown names, or no copy supports the gates.
     """
+    if not OLDEST <= minor <= LATEST:
+        raise RulesError(f"no release 1.{minor}, want one of 1.{OLDEST} to 1.{LATEST}")
     if profile not in PROFILES:
         raise RulesError(f"no profile {profile!r}, want one of {', '.join(PROFILES)}")
     enabled = set(PROFILES[profile])
@@ -108,8 +165,10 @@ def rules(
         (enabled.add if on else enabled.discard)(gate)
     if variant and variant not in VARIANTS:
         raise RulesError(f"no variant {variant!r}, want one of {', '.join(VARIANTS)}")
+    enabled = {gate for gate in enabled if minor >= _SINCE.get(gate, 0)}
+    supported = _SUPPORTED if minor >= _SORTED else _SUPPORTED_OLD
     for name in (variant,) if variant else VARIANTS:
-        if enabled <= _SUPPORTED[name]:
+        if enabled <= supported[name]:
             fields = dict.fromkeys((GATES[gate] for gate in enabled), True)
             return Rules(minor=minor, variant=name, **fields)
     raise RulesError(f"variant {variant} does not support all of {', '.join(sorted(enabled))}")

@@ -69,11 +69,15 @@ class Pick:
 
 
 class Search:
-    """One search over a problem; ``cuts`` is None for the plain one."""
+    """One search over a problem; ``cuts`` is None for the plain one.
+
+    ``span`` limits it to some of the requests, as if there were no others.
+    """
 
     def __init__(
-        self, problem: Problem, budget: int, *, cuts: Bounds | None, patience: int = PATIENCE
-    ) -> None:
+        self, problem: Problem, budget: int, *, cuts: Bounds | None, patience: int = PATIENCE,
+        span: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
         self.problem = problem
         self.steps = 0
         self.budget = budget
@@ -82,6 +86,7 @@ class Search:
         self.stack: list[Choice | Pick] = []
         self.selected: dict[int, int] = {}
         self._exceeded_in = -1
+        self._first, self._last = span or (0, len(self.units))
         self._failures = 0
         self._patience = patience
         self._memory: dict[Any, str] = {}
@@ -94,7 +99,7 @@ class Search:
             Exhausted: the budget is used up.
             Restart: a plain search fails too often.
         """
-        outcome = self._enter(0)
+        outcome = self._enter(self._first)
         while outcome is not DONE:
             if outcome is None:
                 self.steps += 1
@@ -114,7 +119,7 @@ class Search:
         return [frame for frame in self.stack if isinstance(frame, Pick)]
 
     def _enter(self, unit: int) -> str | None:
-        if unit >= len(self.units):
+        if unit >= self._last:
             return DONE
         one = self.units[unit]
         if self.cuts is not None and not self.cuts.may_fit(unit):
@@ -144,10 +149,11 @@ class Search:
             scan = problem.open_to(domain, claim) >> start << start & ~excluded
         frame = Pick(unit, domain, index, scan, excluded)
         cuts = self.cuts
-        if cuts is not None and cuts.allowed(unit) and not domain.option.every:
-            frame.scan = scan = cuts.narrowed(domain, claim, scan)
-            if scan.bit_count() < wanted or cuts.too_dear(domain, scan, wanted):
-                return FAIL
+        if cuts is not None and not domain.option.every:
+            if cuts.allowed(unit):
+                frame.scan = scan = cuts.narrowed(domain, claim, scan)
+                if scan.bit_count() < wanted or cuts.too_dear(unit, domain, wanted):
+                    return FAIL
             frame.key = cuts.key(unit, domain, index, scan)
             known = self._memory.get(frame.key)
             if known is not None:
@@ -213,7 +219,7 @@ class Search:
         if cuts is None:
             if self._failures > self._patience and self.problem.all_clean:
                 raise Restart
-        elif frame.scan and cuts.allowed(frame.unit):
+        elif frame.scan and cuts.symmetric(frame.unit):
             same = cuts.alike(frame.place)
             frame.scan &= ~same
             frame.excluded |= same

@@ -25,17 +25,17 @@ class PoolUse:
         self.exclusive: dict[str, int] = {}
         self.shares: dict[str, int] = {}
         self.consumed: dict[str, dict[str, int]] = {}
-        self._masks: dict[int, int] = {}
+        self._masks: dict[int, tuple[Layout, int]] = {}
 
     def mask(self, layout: Layout) -> int:
         """Devices of a layout that are in use as a whole."""
         known = self._masks.get(layout.id)
         if known is None:
-            known = 0
+            mask = 0
             for name in self.exclusive:
-                known |= layout.bits.get(name, 0)
-            self._masks[layout.id] = known
-        return known
+                mask |= layout.bits.get(name, 0)
+            known = self._masks[layout.id] = layout, mask
+        return known[1]
 
     def allocated(self, name: str) -> bool:
         """True if anything of a device is in use."""
@@ -47,8 +47,12 @@ class PoolUse:
 
     def occupy(self, name: str, step: int) -> None:
         """Count an allocation of a whole device, or one less for a ``step`` of -1."""
+        before = name in self.exclusive
         _count(self.exclusive, name, step)
-        self._masks.clear()
+        if before == (name in self.exclusive):
+            return
+        for number, (layout, mask) in self._masks.items():
+            self._masks[number] = layout, mask ^ layout.bits.get(name, 0)
 
     def share(self, name: str, consumed: Mapping[str, Any] | None, step: int) -> None:
         """Count a share of a device with what it consumes, or one less."""
@@ -110,15 +114,7 @@ class State:
                 found |= use.mask(part.layout) << part.offset
         return found
 
-    def consuming(self, view: View) -> dict[int, Mapping[str, int]]:
-        """What is consumed of the devices of a view, by their places."""
-        found: dict[int, Mapping[str, int]] = {}
-        for part in view.parts:
-            use = self.pools.get(part.slice.key)
-            if use is None or not use.consumed:
-                continue
-            for name, amounts in use.consumed.items():
-                bit = part.layout.bits.get(name)
-                if bit:
-                    found[part.offset + bit.bit_length() - 1] = amounts
-        return found
+    def consumed(self, key: PoolKey, name: str) -> Mapping[str, int] | None:
+        """What is consumed of a device in billionths by capacity, None if nothing is."""
+        use = self.pools.get(key)
+        return None if use is None else use.consumed.get(name)

@@ -71,7 +71,6 @@ class Reasons:
         self._holders = holders
         self._match: Match = match(option, view, self._rules)
         self._busy = attempt.state.busy(view)
-        self._stored = attempt.state.consuming(view) if self._rules.sharing else {}
         self._class_count = len((option.class_.get("spec") or {}).get("selectors") or ())
 
     def of(self, place: int) -> Reason:
@@ -143,12 +142,13 @@ class Reasons:
                 return Reason(CAPACITY_UNKNOWN, cost.refusal.replace("has", "have", 1))
             kind = CAPACITY_POLICY if "policy" in cost.refusal else CAPACITY_TOO_SMALL
             return Reason(kind, "have too little capacity", cost.refusal)
-        stored = self._stored.get(place) or {}
-        for name, amount in cost.amounts.items():
-            if amount + stored.get(name, 0) > cost.limits[name]:
+        name = part.layout.name(inner)
+        stored = self._attempt.state.consumed(part.slice.key, name) or {}
+        for capacity, amount in cost.amounts.items():
+            if amount + stored.get(capacity, 0) > cost.limits[capacity]:
                 device = "/".join((*part.slice.key, part.layout.name(inner)))
                 holder = self._holder(part, inner)
-                text = f"have no {name} left"
+                text = f"have too little {capacity} left"
                 return Reason(CAPACITY_EXHAUSTED, text, holder or device)
         return None
 

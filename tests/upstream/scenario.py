@@ -21,6 +21,7 @@ from pytest_dra.allocator import RulesError
 from pytest_dra.allocator import State
 from pytest_dra.allocator import rules
 from pytest_dra.allocator import unavailable
+from pytest_dra.allocator.rules import LATEST
 from pytest_dra.allocator.search import PATIENCE
 
 Json = dict[str, Any]
@@ -32,7 +33,9 @@ _CLASSES = {"fatal": "fatal", "node": "node", "budget": "timeout"}
 """Class of an error by our verdict."""
 
 
-def answer(scenario: Json, *, budget: int = BUDGET, patience: int = PATIENCE) -> Json:
+def answer(
+    scenario: Json, *, budget: int = BUDGET, patience: int = PATIENCE, minor: int = LATEST
+) -> Json:
     """Our answer to a scenario, in the form of the oracle's. The scenario is not changed."""
     scenario = copy.deepcopy(scenario)
     made: Json = {"id": scenario.get("id")}
@@ -41,6 +44,7 @@ def answer(scenario: Json, *, budget: int = BUDGET, patience: int = PATIENCE) ->
             scenario.get("profile") or "default",
             scenario.get("features"),
             variant=scenario.get("variant"),
+            minor=minor,
         )
     except RulesError as error:
         return {**made, "setupError": str(error)}
