@@ -9,11 +9,14 @@ Every failure is a :class:`KubeError`; nothing of urllib3 or the client library 
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.spec import Json
 
@@ -22,6 +25,10 @@ REQUEST_TIMEOUT_S = 15.0
 
 BODY_LIMIT = 64 * 1024 * 1024
 """Bytes read of one answer: ten times the largest list that a suite could make."""
+
+
+_CHUNK = 64 * 1024
+"""Bytes of a watch that are read at once, at most."""
 
 
 class KubeError(Exception):
@@ -66,6 +73,15 @@ class Client:
         """One object. Raises KubeError 404 where there is none."""
         return self._request("GET", resource.path(namespace=namespace, name=name))
 
+    def list_with_version(self, resource: Resource) -> tuple[list[Json], str]:
+        """All objects of all namespaces, and the version from which to watch them."""
+        answer = self._request("GET", resource.path())
+        items: list[Json] = answer.get("items") or []
+        for item in items:
+            item.setdefault("apiVersion", resource.api_version)
+            item.setdefault("kind", resource.kind)
+        return items, str((answer.get("metadata") or {}).get("resourceVersion") or "")
+
     def list(
         self,
         resource: Resource,
@@ -82,6 +98,37 @@ class Client:
             item.setdefault("apiVersion", resource.api_version)
             item.setdefault("kind", resource.kind)
         return items
+
+    def watch(self, resource: Resource, version: str, *, seconds: int) -> Watch:
+        """Changes of all namespaces after a version; the server ends it after some seconds.
+
+        Raises:
+            KubeError: the server refuses; 410 if the version is too old.
+        """
+        query = _query(
+            watch="true",
+            resourceVersion=version,
+            allowWatchBookmarks="true",
+            timeoutSeconds=str(seconds),
+        )
+        path = resource.path()
+        response = self._open("GET", path, query=query, timeout=seconds + REQUEST_TIMEOUT_S)
+        if response.status >= 400:
+            text = response.read(BODY_LIMIT)
+            response.release_conn()
+            _decode("GET", path, response.status, text)
+        return Watch(response, path)
+
+    def bind(self, namespace: str, pod: str, uid: str, node: str) -> None:
+        """Put a pod on a node."""
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod, "namespace": namespace, **({"uid": uid} if uid else {})},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        path = resources.PODS.path(namespace=namespace, name=pod, subresource="binding")
+        self._request("POST", path, body=body)
 
     def create(self, resource: Resource, body: Json, *, namespace: str | None = None) -> Json:
         """Create ``body`` (kind and apiVersion are filled in) and return what the server made."""
@@ -142,6 +189,29 @@ class Client:
     ) -> Json:
         import urllib3
 
+        response = self._open(
+            method, path, query=query, body=body, content_type=content_type,
+            timeout=REQUEST_TIMEOUT_S,
+        )  # fmt: skip
+        try:
+            text = response.read(BODY_LIMIT)
+            response.release_conn()
+        except urllib3.exceptions.HTTPError as error:
+            raise KubeError(f"{method} {path}: no answer: {error}", code=0) from error
+        return _decode(method, path, response.status, text)
+
+    def _open(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: str = "",
+        body: Json | None = None,
+        content_type: str = "application/json",
+        timeout: float,
+    ) -> Any:
+        import urllib3
+
         configuration = self._api.configuration
         headers = {"Accept": "application/json", "User-Agent": "pytest-dra"}
         for setting in configuration.auth_settings().values():
@@ -154,20 +224,61 @@ class Client:
             data = json.dumps(body, separators=(",", ":"), sort_keys=True).encode()
         url = configuration.host + path + (f"?{query}" if query else "")
         try:
-            response = self._api.rest_client.pool_manager.request(
+            return self._api.rest_client.pool_manager.request(
                 method,
                 url,
                 body=data,
                 headers=headers,
-                timeout=REQUEST_TIMEOUT_S,
+                timeout=timeout,
                 retries=False,
                 preload_content=False,
             )
-            text = response.read(BODY_LIMIT)
-            response.release_conn()
         except urllib3.exceptions.HTTPError as error:
             raise KubeError(f"{method} {path}: no answer: {error}", code=0) from error
-        return _decode(method, path, response.status, text)
+
+
+class Watch:
+    """Changes as they come: ``type`` (ADDED, MODIFIED, DELETED, BOOKMARK) and ``object``."""
+
+    def __init__(self, response: Any, path: str) -> None:
+        self._response = response
+        self._path = path
+
+    def __iter__(self) -> Iterator[Json]:
+        """Raises KubeError if it breaks, and with 410 if it has to begin again."""
+        import urllib3
+
+        rest = b""
+        try:
+            for chunk in self._response.stream(_CHUNK):
+                *lines, rest = (rest + chunk).split(b"\n")
+                if len(rest) > BODY_LIMIT:
+                    raise KubeError(f"GET {self._path}: an event is too large", code=0)
+                yield from (self._event(line) for line in lines if line.strip())
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise KubeError(f"GET {self._path}: the watch broke: {error}", code=0) from error
+        finally:
+            self._response.close()
+
+    def _event(self, line: bytes) -> Json:
+        try:
+            event = json.loads(line)
+            if event["type"] != "ERROR":
+                event["object"]["metadata"]  # what is read of every event
+                return dict(event)
+            status = event["object"]
+            code, message = int(status.get("code") or 0), str(status.get("message") or "")
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise KubeError(f"GET {self._path}: no event: {line[:80]!r}", code=0) from error
+        raise KubeError(f"GET {self._path}: {message}", code=code, reason=status.get("reason", ""))
+
+    def stop(self) -> None:
+        """End it, from another thread."""
+        # Without it (urllib3 before 2.3) the watch ends with the next event, or its time.
+        shutdown = getattr(self._response, "shutdown", None)
+        if shutdown is not None:
+            with contextlib.suppress(ValueError, OSError, RuntimeError):
+                shutdown()
 
 
 def _query(**parts: str) -> str:

@@ -51,10 +51,9 @@ class Deciding:
         self._program = program
         self._parts = Parts(program)
 
-    def part(self, device: Prepared) -> str:
-        """The condition that made the result what it is, the whole if all took part."""
-        program = self._program
-        node = program.checked.root
+    def node(self, device: Prepared) -> Node:
+        """The sub-expression that made the result what it is, the whole if all took part."""
+        node = self._program.checked.root
         while isinstance(node, Call) and node.function in _LOGIC:
             stop = node.function == "_||_"
             results = [(part, self._parts.value(part, device)) for part in node.args]
@@ -64,4 +63,12 @@ class Deciding:
             if not decided:
                 break
             node = decided[0]
-        return span(program.expression, node)
+        return node
+
+    def value(self, node: Node, device: Prepared) -> object:
+        """The value of a sub-expression."""
+        return self._parts.value(node, device)
+
+    def part(self, device: Prepared) -> str:
+        """The text of :meth:`node`."""
+        return span(self._program.expression, self.node(device))

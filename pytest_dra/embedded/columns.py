@@ -177,30 +177,6 @@ def _definition(obj: Json) -> list[Any]:
     return [_name(obj), obj["metadata"].get("creationTimestamp", "")]
 
 
-def _namespace(obj: Json) -> list[Any]:
-    return [_name(obj), obj["status"].get("phase", ""), _age(obj)]
-
-
-def _secret(obj: Json) -> list[Any]:
-    return [_name(obj), obj.get("type", ""), len(obj.get("data") or {}), _age(obj)]
-
-
-def _config_map(obj: Json) -> list[Any]:
-    entries = len(obj.get("data") or {}) + len(obj.get("binaryData") or {})
-    return [_name(obj), entries, _age(obj)]
-
-
-def _binding(obj: Json) -> list[Any]:
-    role = obj["roleRef"]
-    subjects: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
-    for subject in obj.get("subjects") or []:
-        account = subject["kind"] == "ServiceAccount"
-        place = f"{subject.get('namespace', '')}/" if account else ""
-        subjects.setdefault(subject["kind"], []).append(place + subject["name"])
-    shown = [", ".join(names) for names in list(subjects.values())[:3]]
-    return [_name(obj), f"{role['kind']}/{role['name']}", _age(obj), *shown]
-
-
 def _policy(obj: Json) -> list[Any]:
     spec = obj["spec"]
     param = spec.get("paramKind") or {}
@@ -228,8 +204,6 @@ _POD: Final = ("Name", "Ready", "Status", "Restarts", "Age", "+IP", "+Node", "+N
 _BINDING: Final = ("Name", "Role", "Age", "+Users", "+Groups", "+ServiceAccounts")
 _EVENT: Final = ("Last Seen", "Type", "Reason", "Object", "+Subobject", "+Source", "Message")
 
-_BINDING: Final = ("Name", "Role", "Age", "+Users", "+Groups", "+ServiceAccounts")
-
 _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
     {
         "ResourceSlice": (("Name", "Node", "Driver", "Pool", "Age"), _slice),
@@ -247,14 +221,7 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
         "ClusterRole": (("Name", "@Created At"), _definition),
         "RoleBinding": (_BINDING, _binding),
         "ClusterRoleBinding": (_BINDING, _binding),
-        "CustomResourceDefinition": (("Name", "Created At"), _definition),
-        "Namespace": (("Name", "Status", "Age"), _namespace),
-        "Secret": (("Name", "Type", "#Data", "Age"), _secret),
-        "ConfigMap": (("Name", "#Data", "Age"), _config_map),
-        "Role": (("Name", "Created At"), _definition),
-        "ClusterRole": (("Name", "Created At"), _definition),
-        "RoleBinding": (_BINDING, _binding),
-        "ClusterRoleBinding": (_BINDING, _binding),
+        "CustomResourceDefinition": (("Name", "@Created At"), _definition),
         "ValidatingAdmissionPolicy": (("Name", "#Validations", "ParamKind", "Age"), _policy),
         "ValidatingAdmissionPolicyBinding": (
             ("Name", "PolicyName", "ParamRef", "Age"),

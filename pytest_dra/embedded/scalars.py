@@ -145,13 +145,6 @@ def read_any(value: Any) -> Any:
     return value
 
 
-def read_strings(value: Any) -> list[str]:
-    """A list of strings as the value of a map."""
-    if not isinstance(value, list):
-        raise ScalarError("want a list of strings")
-    return [read_string(part) for part in value]
-
-
 READERS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
     {
         "string": read_string,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from pytest_dra import kube
 from pytest_dra.api import resources
+from pytest_dra.api.resources import Resource
 from pytest_dra.objects.reading import OBJECTS_MAX
 from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
+from pytest_dra.spec import Json
 
 KUBECONFIG: Final = "kubeconfig"
 """What stands in a file's place for the objects of a cluster."""
@@ -23,9 +26,23 @@ LISTED: Final = (
     resources.NODES,
 )
 
+SCHEDULED: Final = (*LISTED, resources.DEVICE_TAINT_RULES, resources.PODS)
+"""What a scheduler looks at."""
 
-def from_cluster(place: str = "", context: str | None = None) -> list[Given]:
-    """Slices, classes, claims, templates and nodes of a cluster.
+NOT_FOUND: Final = 404
+
+
+def kubeconfig(place: str | None = None) -> Path:
+    """The file at a place, or the one that kubectl would use."""
+    return Path(place or os.environ.get("KUBECONFIG") or "~/.kube/config").expanduser()
+
+
+def from_cluster(
+    place: str = "", context: str | None = None, listed: Sequence[Resource] = LISTED
+) -> list[Given]:
+    """Slices, classes, claims, templates and nodes of a cluster, or what is ``listed``.
+
+    Rules of taints may not be served; then there are none.
 
     Args:
         place: the kubeconfig; the usual one where it is empty.
@@ -34,12 +51,12 @@ def from_cluster(place: str = "", context: str | None = None) -> list[Given]:
     Raises:
         ReadingError: the cluster cannot be asked.
     """
-    file = Path(place or os.environ.get("KUBECONFIG") or "~/.kube/config").expanduser()
+    file = kubeconfig(place)
     found: list[Given] = []
     try:
         client = kube.Client(file, context=context)
         try:
-            for resource in LISTED:
+            for resource in listed:
                 found += [
                     Given(
                         file=KUBECONFIG,
@@ -48,7 +65,7 @@ def from_cluster(place: str = "", context: str | None = None) -> list[Given]:
                         kind=resource.kind,
                         body=body,
                     )
-                    for body in client.list(resource)
+                    for body in _list(client, resource)
                 ]
         finally:
             client.close()
@@ -57,3 +74,12 @@ def from_cluster(place: str = "", context: str | None = None) -> list[Given]:
     if len(found) > OBJECTS_MAX:
         raise ReadingError(KUBECONFIG, 0, f"more than {OBJECTS_MAX} objects")
     return found
+
+
+def _list(client: kube.Client, resource: Resource) -> list[Json]:
+    try:
+        return client.list(resource)
+    except kube.KubeError as error:
+        if error.code == NOT_FOUND and resource is resources.DEVICE_TAINT_RULES:
+            return []
+        raise

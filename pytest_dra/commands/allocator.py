@@ -1,0 +1,80 @@
+"""``dra-allocator``: Kubernetes' allocation of devices without a cluster, explained."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+from typing import Final
+
+from pytest_dra.commands.allocatorinput import NAME
+from pytest_dra.commands.allocatorinput import InputError
+from pytest_dra.commands.allocatorinput import told
+
+FITS: Final = 0
+"""Exit code: everything fits."""
+DOES_NOT: Final = 1
+"""Exit code: something does not fit (check: errors; diff: something differs)."""
+BAD_INPUT: Final = 2
+"""Exit code: the input or an option cannot be used."""
+
+_COMMANDS: Final = {
+    "allocate": ("allocatorallocate", "the devices that pending pods and claims would get"),
+    "explain": ("allocatorexplain", "why a pod or a claim fits nowhere, and what would help"),
+    "fit": ("allocatorfit", "how many more of a claim fit, per node and in all"),
+    "check": ("allocatorcheck", "whether the objects are valid"),
+    "diff": ("allocatordiff", "what the cluster's scheduler has decided against this allocator"),
+    "minimize": ("allocatorminimize", "the smallest input with the same verdict"),
+    "serve": ("allocatorserve", "schedule the pods of a cluster that ask for it"),
+}
+"""Modules and descriptions of the subcommands; one is imported when it is asked for."""
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"pytest_dra.commands.{_COMMANDS[name][0]}")
+
+
+def _parser(wanted: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=NAME,
+        description="Which devices Kubernetes' scheduler would give to which claim, and why not. "
+        "Reads the output of kubectl get -A resourceslices,resourceclaims,resourceclaimtemplates,"
+        "deviceclasses,pods,nodes -o yaml.",
+        epilog="Exit code: 0 it fits, 1 it does not, 2 the input cannot be used.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (_, text) in _COMMANDS.items():
+        one = commands.add_parser(name, help=text, description=f"Shows {text}.")
+        if name == wanted:
+            _module(name).add(one)
+    return parser
+
+
+def run(arguments: Iterable[str]) -> int:
+    """Run the command; the exit code."""
+    words = list(arguments)
+    wanted = next((word for word in words if word in _COMMANDS), None)
+    parsed = _parser(wanted).parse_args(words)
+    try:
+        code: int = _module(parsed.command).run(parsed)
+        return code
+    except InputError as error:
+        for line in told(str(error)).split("\n"):
+            sys.stderr.write(f"{NAME}: {line}\n")
+        return BAD_INPUT
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point."""
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough; nothing more may be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = BAD_INPUT
+    sys.exit(code)

@@ -1,0 +1,274 @@
+"""One pod at a time: allocation, reservation, binding, and what is said about it."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import secrets
+from collections.abc import Iterator
+from typing import Final
+
+from pytest_dra.allocator import Rules
+from pytest_dra.api import resources
+from pytest_dra.api.resources import Resource
+from pytest_dra.controllers import allocations
+from pytest_dra.controllers.allocations import ReservationError
+from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
+from pytest_dra.scheduling import Decision
+from pytest_dra.scheduling import Scheduler
+from pytest_dra.scheduling import Subject
+from pytest_dra.scheduling import extended
+from pytest_dra.scheduling.cluster import allocation_of
+from pytest_dra.scheduling.cluster import key_of
+from pytest_dra.scheduling.cluster import results_of
+from pytest_dra.spec import Json
+
+_LOG: Final = logging.getLogger(__name__)
+
+BINDING_TIMEOUT_S: Final = 600
+"""Seconds that drivers have to fulfil binding conditions, as kube-scheduler's default."""
+
+_MESSAGE_MAX: Final = 1024
+"""Characters of an event's message."""
+
+_CONFLICT: Final = 409
+_NOT_FOUND: Final = 404
+_TOLD_MAX: Final = 10_000
+"""Pods whose last message is remembered."""
+
+Written = tuple[Resource, Json]
+
+
+class Placer:
+    """Writes what was decided. ``owes`` is true if something has to be tried again soon."""
+
+    def __init__(self, client: Client, component: str, rules: Rules) -> None:
+        self.owes = False
+        self._client = client
+        self._component = component
+        self._rules = rules
+        self._told: dict[str, str] = {}
+
+    def place(self, scheduler: Scheduler, subject: Subject) -> Iterator[Written]:
+        """Place one pod if it can be; yields the objects that were written."""
+        pod = subject.pod or {}
+        if subject.fresh:
+            yield from self._refuse(pod, "waiting for claims to be made of templates")
+            return
+        decision = scheduler.decide(subject)
+        if decision.chosen is None:
+            yield from self._refuse(pod, decision.why)
+            return
+        try:
+            yield from self._write(scheduler, decision)
+        except KubeError as error:
+            # Somebody was faster, or the server is in trouble: look again.
+            self.owes = True
+            if error.code not in (_CONFLICT, _NOT_FOUND):
+                _LOG.warning("pod %s: %s", "/".join(subject.key), error)
+        except ReservationError as error:
+            yield from self._refuse(pod, str(error))
+
+    def _write(self, scheduler: Scheduler, decision: Decision) -> Iterator[Written]:
+        subject, chosen = decision.subject, decision.chosen
+        pod = subject.pod
+        if chosen is None or pod is None:
+            return
+        given = {
+            key_of(claim): allocation
+            for claim, allocation in zip(chosen.claims, chosen.results, strict=True)
+        }
+        claims: list[Json] = []
+        wanted = list(subject.claims)
+        for claim in chosen.claims:
+            if extended.is_made(claim) and not claim["metadata"].get("resourceVersion"):
+                wanted.append(self._make(claim, pod, subject, scheduler, chosen.node))
+                given[key_of(wanted[-1])] = given.pop(key_of(claim))
+        for claim in wanted:
+            allocation = given.get(key_of(claim))
+            if allocation is not None and _conditions(allocation):
+                allocation["allocationTimestamp"] = _stamp()
+            if allocation is not None or not allocations.is_reserved(claim, pod):
+                made = allocations.write(self._client, claim, allocation, pod)
+                yield resources.RESOURCE_CLAIMS, made
+                claim["status"] = made.get("status") or {}
+                claim["metadata"] = made["metadata"]
+                if allocation is not None:
+                    scheduler.state.add(allocation)
+            claims.append(claim)
+        for claim in claims:
+            state = readiness(claim)
+            if state == FAILED:
+                yield from self._give_back(scheduler, claim, pod)
+                return
+            if state == WAITING:
+                self.owes = True
+                return
+        namespace, name = subject.key
+        uid = str(pod["metadata"].get("uid") or "")
+        self._client.bind(namespace, name, uid, chosen.node)
+        scheduler.guests(chosen.node).append(pod)
+        yield resources.PODS, {**pod, "spec": {**pod["spec"], "nodeName": chosen.node}}
+        self._told.pop(uid, None)
+        text = f"Successfully assigned {namespace}/{name} to {chosen.node}"
+        self._event(pod, "Normal", "Scheduled", text)
+
+    def _make(
+        self, claim: Json, pod: Json, subject: Subject, scheduler: Scheduler, node: str
+    ) -> Json:
+        """Make the claim for extended resources, and note it in the pod."""
+        meta = pod["metadata"]
+        namespace, name = key_of(pod)
+        owner = {
+            "apiVersion": "v1", "kind": "Pod", "name": name, "uid": meta.get("uid") or "",
+            "controller": True, "blockOwnerDeletion": True,
+        }  # fmt: skip
+        body = {
+            "metadata": {
+                "generateName": f"{claim['metadata']['name']}-",
+                "annotations": claim["metadata"]["annotations"],
+                "ownerReferences": [owner],
+            },
+            "spec": claim["spec"],
+        }
+        made = self._client.create(resources.RESOURCE_CLAIMS, body, namespace=namespace)
+        host = scheduler.cluster.nodes[node]
+        backed = [one for one in subject.extended if not extended.plugged(host, one.resource)]
+        status = {
+            "extendedResourceClaimStatus": {
+                "resourceClaimName": made["metadata"]["name"],
+                "requestMappings": extended.mappings(backed),
+            }
+        }
+        self._client.patch(
+            resources.PODS, name, {"status": status}, namespace=namespace, subresource="status"
+        )
+        return made
+
+    def _give_back(self, scheduler: Scheduler, claim: Json, pod: Json) -> Iterator[Written]:
+        """A binding condition has failed: begin again."""
+        allocation = allocation_of(claim)
+        namespace, name = key_of(claim)
+        version = claim["metadata"].get("resourceVersion")
+        body = {
+            "metadata": {"resourceVersion": version},
+            "status": {"allocation": None, "reservedFor": None, "devices": None},
+        }
+        made = self._client.patch(
+            resources.RESOURCE_CLAIMS, name, body, namespace=namespace, subresource="status"
+        )
+        if allocation is not None:
+            scheduler.state.remove(allocation)
+        yield resources.RESOURCE_CLAIMS, made
+        self.owes = True
+        self._event(pod, "Warning", "FailedScheduling", f"claim {name}: a device cannot be bound")
+
+    def _refuse(self, pod: Json, why: str) -> Iterator[Written]:
+        """Say why a pod has no node, once."""
+        uid = str(pod["metadata"].get("uid") or "")
+        if self._told.get(uid) == why:
+            return
+        if len(self._told) >= _TOLD_MAX:
+            self._told.clear()
+        self._told[uid] = why
+        self._event(pod, "Warning", "FailedScheduling", why)
+        status = pod.get("status") or {}
+        others = [one for one in status.get("conditions") or () if one["type"] != "PodScheduled"]
+        condition = {
+            "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+            "message": why[:_MESSAGE_MAX], "lastTransitionTime": _stamp(),
+        }  # fmt: skip
+        namespace, name = key_of(pod)
+        body = {"status": {"conditions": [*others, condition]}}
+        try:
+            made = self._client.patch(
+                resources.PODS, name, body, namespace=namespace, subresource="status"
+            )
+        except KubeError as error:
+            _LOG.info("pod %s/%s: %s", namespace, name, error)
+            return
+        yield resources.PODS, made
+
+    def _event(self, pod: Json, kind: str, reason: str, message: str) -> None:
+        namespace, name = key_of(pod)
+        now = _stamp()
+        body = {
+            "metadata": {"name": f"{name}.{secrets.token_hex(8)}", "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "namespace": namespace,
+                "name": name,
+                "uid": pod["metadata"].get("uid") or "",
+            },
+            "type": kind,
+            "reason": reason,
+            "message": message[:_MESSAGE_MAX],
+            "source": {"component": self._component},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+        try:
+            self._client.create(resources.EVENTS, body, namespace=namespace)
+        except KubeError as error:
+            # Events are for information: nothing depends on them.
+            _LOG.info("event of pod %s/%s: %s", namespace, name, error)
+
+
+READY: Final = "ready"
+WAITING: Final = "waiting"
+FAILED: Final = "failed"
+
+
+def readiness(claim: Json) -> str:
+    """Whether the devices of a claim are bound, as far as they have conditions for that."""
+    allocation = allocation_of(claim)
+    if allocation is None or not _conditions(allocation):
+        return READY
+    said = {
+        (one.get("driver"), one.get("pool"), one.get("device"), one.get("shareID")): one
+        for one in (claim.get("status") or {}).get("devices") or ()
+    }
+    state = READY
+    for result in results_of(allocation):
+        key = (
+            result.get("driver"),
+            result.get("pool"),
+            result.get("device"),
+            result.get("shareID"),
+        )
+        conditions = {
+            one.get("type"): one.get("status")
+            for one in (said.get(key) or {}).get("conditions") or ()
+        }
+        if any(
+            conditions.get(one) == "True" for one in result.get("bindingFailureConditions") or ()
+        ):
+            return FAILED
+        if any(conditions.get(one) != "True" for one in result.get("bindingConditions") or ()):
+            state = WAITING
+    return FAILED if state == WAITING and _is_late(allocation) else state
+
+
+def _conditions(allocation: Json) -> bool:
+    return any(one.get("bindingConditions") for one in results_of(allocation))
+
+
+def _is_late(allocation: Json) -> bool:
+    text = str(allocation.get("allocationTimestamp") or "")
+    try:
+        since = datetime.datetime.strptime(text, _FORMAT).replace(tzinfo=datetime.timezone.utc)
+    except ValueError:
+        return False
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return (now - since).total_seconds() > BINDING_TIMEOUT_S
+
+
+_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def _stamp() -> str:
+    """Now, as a Time."""
+    return datetime.datetime.now(datetime.timezone.utc).strftime(_FORMAT)

@@ -1,0 +1,158 @@
+"""A scheduler for the pods that ask for it by ``schedulerName``: watch, allocate, reserve, bind."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import threading
+from collections.abc import Iterable
+from typing import Final
+
+from pytest_dra.allocator import Index
+from pytest_dra.allocator import Rules
+from pytest_dra.api import resources
+from pytest_dra.controllers.informer import Informer
+from pytest_dra.controllers.leading import RETRY_S
+from pytest_dra.controllers.leading import Leader
+from pytest_dra.controllers.placing import Placer
+from pytest_dra.kube import Client
+from pytest_dra.scheduling import Cluster
+from pytest_dra.scheduling import Scheduler
+from pytest_dra.scheduling import Subject
+from pytest_dra.scheduling import subjects
+from pytest_dra.scheduling.cluster import ENDED
+from pytest_dra.scheduling.deciding import index_of
+from pytest_dra.spec import Json
+
+NAME: Final = "dra-allocator"
+"""The ``schedulerName`` of the pods that are scheduled here."""
+
+_LOG: Final = logging.getLogger(__name__)
+
+_SYNC_S: Final = 30.0
+"""Longest wait for the first lists."""
+
+_LISTED: Final = (
+    resources.RESOURCE_SLICES,
+    resources.DEVICE_CLASSES,
+    resources.DEVICE_TAINT_RULES,
+    resources.RESOURCE_CLAIMS,
+    resources.NODES,
+    resources.PODS,
+)
+
+
+class SyncError(Exception):
+    """The cluster's objects cannot be read."""
+
+
+class SchedulerLoop:
+    """Schedules until it is stopped.
+
+    Args:
+        client: with the rights of a scheduler.
+        rules: whose answers are given.
+        name: which pods are scheduled, and the component in events.
+        leader: only while it leads anything is written; None to be alone.
+    """
+
+    def __init__(
+        self, client: Client, rules: Rules, *, name: str = NAME, leader: Leader | None = None
+    ) -> None:
+        self._client = client
+        self._rules = rules
+        self._name = name
+        self._leader = leader
+        self._changed = threading.Event()
+        self._stopped = threading.Event()
+        self._informers = {
+            one: Informer(client, one, self._changed, optional=one is resources.DEVICE_TAINT_RULES)
+            for one in _LISTED
+        }
+        self._placer = Placer(client, name, rules)
+        self._index: Index | None = None
+        self._indexed: tuple[int, ...] = ()
+
+    def run(self) -> None:
+        """Until :meth:`stop` is called.
+
+        Raises:
+            SyncError: the objects of the cluster could not be read.
+        """
+        try:
+            self._start()
+            while not self._stopped.is_set():
+                # The lease has to be renewed also while nothing changes.
+                if self._changed.wait(RETRY_S):
+                    self._changed.clear()
+                    due = True
+                else:
+                    due = self._placer.owes
+                if self._leads() and due:
+                    self._round()
+        finally:
+            for informer in self._informers.values():
+                informer.stop()
+            if self._leader is not None:
+                self._leader.release()
+
+    def stop(self) -> None:
+        """End :meth:`run` soon; callable from any thread and from signal handlers."""
+        self._stopped.set()
+        self._changed.set()
+
+    def _leads(self) -> bool:
+        if self._leader is None:
+            return True
+        leads = self._leader.hold()
+        if not leads:
+            # What was seen so far is looked at again when it is this one's turn.
+            self._placer.owes = True
+        return leads
+
+    def _start(self) -> None:
+        for informer in self._informers.values():
+            informer.start()
+        for informer in self._informers.values():
+            if not informer.synced.wait(_SYNC_S):
+                raise SyncError(f"{informer.resource.qualified}: {informer.failure or 'no answer'}")
+
+    def _round(self) -> None:
+        """Decide for all pods that wait."""
+        self._placer.owes = False
+        cluster = Cluster(copy.deepcopy(list(self._objects())))
+        waiting = self._waiting(cluster)
+        if not waiting:
+            return
+        scheduler = Scheduler(cluster, self._rules, index=self._current_index(cluster))
+        for subject in waiting:
+            if self._stopped.is_set() or not self._leads():
+                return
+            for resource, obj in self._placer.place(scheduler, subject):
+                self._informers[resource].put(obj)
+
+    def _objects(self) -> Iterable[Json]:
+        for informer in self._informers.values():
+            yield from informer.objects()
+
+    def _current_index(self, cluster: Cluster) -> Index:
+        """The index of the slices; a new one if they, or the rules of taints, have changed."""
+        kinds = (resources.RESOURCE_SLICES, resources.DEVICE_TAINT_RULES)
+        revisions = tuple(self._informers[one].revision for one in kinds)
+        if self._index is None or revisions != self._indexed:
+            self._index = index_of(cluster, self._rules)
+            self._indexed = revisions
+        return self._index
+
+    def _waiting(self, cluster: Cluster) -> list[Subject]:
+        """Pods for this scheduler, in the order of the queue."""
+        found = []
+        for pod in cluster.pods.values():
+            spec = pod.get("spec") or {}
+            if spec.get("schedulerName") != self._name or spec.get("nodeName"):
+                continue
+            ended = (pod.get("status") or {}).get("phase") in ENDED
+            if ended or pod["metadata"].get("deletionTimestamp"):
+                continue
+            found.append(subjects.of_pod(pod, cluster))
+        return sorted(found, key=subjects.rank)

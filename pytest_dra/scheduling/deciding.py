@@ -1,0 +1,268 @@
+"""Which node a pod or a claim goes to, and with which devices."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import Final
+
+from pytest_dra.allocator import BUDGET
+from pytest_dra.allocator import Attempt
+from pytest_dra.allocator import Index
+from pytest_dra.allocator import Rules
+from pytest_dra.allocator import State
+from pytest_dra.allocator import nodes
+from pytest_dra.allocator import unavailable
+from pytest_dra.allocator import with_rules
+from pytest_dra.scheduling import extended
+from pytest_dra.scheduling.cluster import Cluster
+from pytest_dra.scheduling.cluster import key_of
+from pytest_dra.scheduling.cluster import results_of
+from pytest_dra.scheduling.nodefit import why_not
+from pytest_dra.scheduling.subjects import Subject
+
+Json = dict[str, Any]
+
+FITS: Final = "fits"
+NOFIT: Final = "nofit"
+NODE_ERROR: Final = "node"
+FATAL: Final = "fatal"
+BUDGET_OUT: Final = "budget"
+ELSEWHERE: Final = "elsewhere"
+"""The pod cannot go to the node for another reason than its devices."""
+UNAVAILABLE: Final = "unavailable"
+"""A claim has been allocated for other nodes."""
+
+FIRST_POINTS: Final = 8
+"""Points of a request's first alternative; each later one has one less."""
+
+_SCORES_SINCE: Final = 35
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class NodeAnswer:
+    """What was found for one node: a verdict, why, and an allocation per claim if it fits."""
+
+    node: str
+    verdict: str
+    why: str = ""
+    results: tuple[Json, ...] = ()
+    claims: tuple[Json, ...] = ()
+    steps: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Decision:
+    """What was found for a subject. ``chosen`` is None if it is not placed."""
+
+    subject: Subject
+    answers: tuple[NodeAnswer, ...]
+    chosen: NodeAnswer | None = None
+    why: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict for the subject as a whole."""
+        if self.chosen is not None:
+            return FITS
+        for verdict in (FATAL, BUDGET_OUT):
+            if any(one.verdict == verdict for one in self.answers):
+                return verdict
+        return NOFIT
+
+
+class Scheduler:
+    """Decides for one subject after the other. What was accepted is in use for the next ones."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        rules: Rules,
+        *,
+        budget: int = BUDGET,
+        index: Index | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.rules = rules
+        self.budget = budget
+        self.index = index_of(cluster, rules) if index is None else index
+        self.state: State = cluster.state(rules)
+        self._guests: dict[str, list[Json]] | None = None
+
+    def attempt(
+        self, claims: Sequence[Json], *, classes: Mapping[str, Json] | None = None,
+        state: State | None = None, budget: int | None = None,
+    ) -> Attempt:  # fmt: skip
+        """Claims to be tried on nodes, here or in changed circumstances."""
+        return Attempt(
+            self.index,
+            self.state if state is None else state,
+            self.cluster.classes if classes is None else classes,
+            claims,
+            budget=self.budget if budget is None else budget,
+        )
+
+    def decide(
+        self, subject: Subject, *, names: Iterable[str] | None = None, every: bool = False
+    ) -> Decision:
+        """Find a node for a subject.
+
+        Args:
+            subject: what is to be placed.
+            names: nodes to try, in order; all of the cluster if there are none.
+            every: try all nodes, even those behind the one that is chosen.
+        """
+        if subject.fault:
+            return Decision(subject=subject, answers=(), why=subject.fault)
+        tried = _Tries(self, subject)
+        scores = self.rules.minor >= _SCORES_SINCE and chooses(subject.todo)
+        answers: list[NodeAnswer] = []
+        best: NodeAnswer | None = None
+        aborted = False
+        for node in self._nodes(subject, names):
+            answer = tried.on(node)
+            answers.append(answer)
+            if answer.verdict == FITS and not aborted:
+                if best is None or (scores and score(answer) > score(best)):
+                    best = answer
+                if not scores and not every:
+                    break
+            elif answer.verdict in (FATAL, BUDGET_OUT) and best is None:
+                # The scheduler gives up on the pod for now.
+                aborted = True
+                if not every:
+                    break
+        return Decision(subject=subject, answers=tuple(answers), chosen=best, why=_why(answers))
+
+    def _nodes(self, subject: Subject, names: Iterable[str] | None) -> list[Json]:
+        known = self.cluster.nodes
+        if subject.node and names is None:
+            names = [subject.node]
+        if names is None:
+            return list(known.values())
+        return [known.get(name) or {"metadata": {"name": name}} for name in names]
+
+    def guests(self, node: str) -> list[Json]:
+        """Pods on a node, those that were placed here among them."""
+        if self._guests is None:
+            self._guests = {}
+            for pod in self.cluster.pods.values():
+                place = (pod.get("spec") or {}).get("nodeName")
+                if place:
+                    self._guests.setdefault(place, [])
+            for place in self._guests:
+                self._guests[place] = list(self.cluster.pods_on(place))
+        return self._guests.setdefault(node, [])
+
+    def accept(self, decision: Decision) -> None:
+        """Take what was chosen into account from now on."""
+        chosen = decision.chosen
+        if chosen is None:
+            return
+        for claim, allocation in zip(chosen.claims, chosen.results, strict=True):
+            self.state.add(allocation)
+            claim.setdefault("status", {})["allocation"] = allocation
+            self.cluster.claims.setdefault(key_of(claim), claim)
+            self.cluster.hold(key_of(claim), allocation)
+        pod = decision.subject.pod
+        if pod is None:
+            return
+        for claim in {id(one): one for one in (*decision.subject.claims, *chosen.claims)}.values():
+            _reserve(claim, pod)
+        if not decision.subject.node:
+            self.guests(chosen.node).append(pod)
+
+
+def _reserve(claim: Json, pod: Json) -> None:
+    """Note that a pod uses a claim."""
+    meta = pod.get("metadata") or {}
+    status = claim.setdefault("status", {})
+    reserved = status.get("reservedFor") or []
+    if not any(one.get("name") == meta.get("name") for one in reserved):
+        uid = {"uid": meta["uid"]} if meta.get("uid") else {}
+        entry = {"resource": "pods", "name": meta.get("name"), **uid}
+        status["reservedFor"] = [*reserved, entry]
+
+
+def index_of(cluster: Cluster, rules: Rules) -> Index:
+    """The index of a cluster's slices, with the taints of rules."""
+    slices = cluster.slices
+    if rules.taints and cluster.taint_rules:
+        slices = [dict(one) for one in with_rules(slices, cluster.taint_rules)]
+    return Index(slices, rules)
+
+
+class _Tries:
+    """One subject on one node after the other."""
+
+    def __init__(self, scheduler: Scheduler, subject: Subject) -> None:
+        self._scheduler = scheduler
+        self._subject = subject
+        self._attempts: dict[tuple[str, ...], Attempt] = {}
+        self._claims: dict[tuple[str, ...], tuple[Json, ...]] = {}
+
+    def on(self, node: Json) -> NodeAnswer:
+        subject, name = self._subject, nodes.name_of(node)
+        backed = [one for one in subject.extended if not extended.plugged(node, one.resource)]
+        resources = [one.resource for one in backed]
+        if subject.pod is not None and not subject.node:
+            why = why_not(subject.pod, node, self._scheduler.guests(name), resources)
+            if why:
+                return NodeAnswer(node=name, verdict=ELSEWHERE, why=why)
+        missing = unavailable(node, subject.claims)
+        if missing:
+            why = f"claim {', '.join(missing)} is allocated for other nodes"
+            return NodeAnswer(node=name, verdict=UNAVAILABLE, why=why)
+        attempt, claims = self._attempt(backed)
+        found = attempt.on(node)
+        return NodeAnswer(
+            node=name, verdict=found.verdict, why=found.error, results=found.results,
+            claims=claims, steps=found.steps,
+        )  # fmt: skip
+
+    def _attempt(self, backed: list[extended.Wanted]) -> tuple[Attempt, tuple[Json, ...]]:
+        key = tuple(dict.fromkeys(one.resource for one in backed))
+        if key not in self._attempts:
+            claims = self._subject.todo
+            if backed and self._subject.pod is not None:
+                claims = [*claims, extended.claim_for(self._subject.pod, backed)]
+            self._claims[key] = tuple(claims)
+            self._attempts[key] = self._scheduler.attempt(claims)
+        return self._attempts[key], self._claims[key]
+
+
+def chooses(claims: Iterable[Json]) -> bool:
+    """True if any request has alternatives."""
+    return any(
+        request.get("firstAvailable")
+        for claim in claims
+        for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
+    )
+
+
+def score(answer: NodeAnswer) -> int:
+    """How much a node is liked: the earlier the alternatives that it could give, the more."""
+    total = 0
+    for claim, result in zip(answer.claims, answer.results, strict=True):
+        taken = {one["request"] for one in results_of(result)}
+        for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+            for place, one in enumerate(request.get("firstAvailable") or ()):
+                if f"{request.get('name')}/{one.get('name')}" in taken:
+                    total += FIRST_POINTS - place
+    return total
+
+
+def _why(answers: Sequence[NodeAnswer]) -> str:
+    """A line about all nodes, as the scheduler's own event has it."""
+    counts: dict[str, int] = {}
+    for one in answers:
+        text = one.why or "cannot allocate all claims"
+        if one.verdict == FATAL:
+            return text
+        if one.verdict != FITS:
+            counts[text] = counts.get(text, 0) + 1
+    told = [f"{count} {text}" for text, count in sorted(counts.items(), key=lambda one: -one[1])]
+    return f"0/{len(answers)} nodes are available: {', '.join(told)}" if told else "no nodes"
