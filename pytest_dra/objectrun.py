@@ -29,6 +29,7 @@ from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import read_files
 from pytest_dra.objects.rules import OF_SLICES
+from pytest_dra.objects.shipped import OF_MANIFESTS
 from pytest_dra.objects.usage import OF_USERS
 from pytest_dra.options import KUBERNETES_VERSIONS
 from pytest_dra.options import OptionError
@@ -60,6 +61,9 @@ from pytest_dra.selection import select
 from pytest_dra.spec import Case
 from pytest_dra.spec import Depth
 from pytest_dra.spec import Violation
+
+NEEDS_MANIFESTS: Final = "it takes the driver's manifests (a profile's manifests, --dra-driver)"
+"""Why a case of shipped objects has nothing to look at here."""
 
 NEEDS_DRIVER: Final = "it takes a driver that runs (--dra-driver)"
 """Why a case is not judged on objects alone."""
@@ -201,9 +205,7 @@ class ObjectRun:
         cases: Mapping[str, Case] = {
             id_: catalogue().case(id_) for id_ in implemented() | judged_ids()
         }
-        rest = [
-            not_run(case, NEEDS_DRIVER) for id_, case in cases.items() if id_ not in judged_ids()
-        ]
+        rest = [_left(case) for id_, case in cases.items() if id_ not in judged_ids()]
         return RunResult(
             driver=", ".join(self.drivers),
             launched="",
@@ -242,6 +244,12 @@ def _reviewed(given: Sequence[Given], settings: Settings, profile: DriverProfile
         for each in further
     ]
     return dataclasses.replace(found, findings=tuple(merged([found, *kept])))
+
+
+def _left(case: Case) -> CaseResult:
+    if case.id in OF_MANIFESTS:
+        return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=NEEDS_MANIFESTS)
+    return not_run(case, NEEDS_DRIVER)
 
 
 def _message(finding: Finding) -> str:
