@@ -53,8 +53,8 @@ class _Plan:
     """What is shown even when it was not sent."""
     open: bool
     """True if any other name is free JSON."""
-    alone: Mapping[str, tuple[type, Callable[[Any], Any]]]
-    """The scalars that can be all there is: their type, and what takes them in or raises."""
+    alone: Mapping[str, tuple[type, Callable[[Any], Any] | None]]
+    """The scalars that can be all there is: their type, and what reads them if they need it."""
 
 
 _PASSING: Final[Mapping[str, type]] = {"string": str, "bool": bool}
@@ -119,15 +119,11 @@ def _plan(kind: str) -> _Plan:
     return _Plan(fields, tuple(fill), open=other is not None, alone=alone)
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-_ALONE: Final[Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
-    "string": (str, _as_it_is),
-    "bool": (bool, _as_it_is),
+_ALONE: Final[Mapping[str, tuple[type, Callable[[Any], Any] | None]]] = {
+    "string": (str, None),
+    "bool": (bool, None),
     "int64": (int, READERS["int64"]),
-    "quantity": (str, READERS["quantity"]),
+    "quantity": (str, functools.lru_cache(maxsize=4096)(READERS["quantity"])),
 }
 
 
@@ -277,8 +273,9 @@ def _read_messages(kind: str, value: Any, at: _Path, notes: Notes) -> Json:
             ((name, item),) = part.items()
             known = alone.get(name)
             if known is not None and type(item) is known[0]:
+                convert = known[1]
                 try:
-                    out[key] = {name: known[1](item)}
+                    out[key] = {name: item if convert is None else convert(item)}
                 except ScalarError:
                     # told below, with its place
                     pass
