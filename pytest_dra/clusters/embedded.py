@@ -71,6 +71,7 @@ class EmbeddedCluster:
             tokens={self._admin_token: User(name=ADMIN, groups=("system:masters",))},
             limited=_is_driver,
             rbac=True,
+            controllers=True,
             trusted=() if rights else (DRIVER_GROUP,),
         )
         self._admin: Client | None = None

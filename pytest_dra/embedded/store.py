@@ -94,6 +94,7 @@ class Store:
         self._buckets: dict[str, Bucket] = {}
         self._uids: set[str] = set()
         self._owned: dict[str, set[tuple[str, Key]]] = {}
+        self.listeners: list[Callable[[str, Change], None]] = []
         self._history = history
         self.version = int(time.time() * _VERSIONS_PER_SECOND)
         self._began = self.version
@@ -129,7 +130,7 @@ class Store:
         old = bucket.objects.get(key)
         bucket.objects[key] = new
         self._index(kind, key, old, new)
-        self._record(bucket, Change(self.version, old, new))
+        self._record(kind, bucket, Change(self.version, old, new))
         return new
 
     def remove(self, kind: str, key: Key) -> Snapshot:
@@ -144,7 +145,7 @@ class Store:
         self.version += 1
         meta = {**old.object["metadata"], "resourceVersion": str(self.version)}
         gone = Snapshot({**old.object, "metadata": meta}, self.version)
-        self._record(bucket, Change(self.version, old, None, gone))
+        self._record(kind, bucket, Change(self.version, old, None, gone))
         return gone
 
     def _index(self, kind: str, key: Key, old: Snapshot | None, new: Snapshot | None) -> None:
@@ -164,6 +165,12 @@ class Store:
                     owned.discard((kind, key))
                 if not owned:
                     del self._owned[owner["uid"]]
+
+    def owned_by(self, uid: str) -> list[tuple[str, Snapshot]]:
+        """The objects that name ``uid`` as an owner."""
+        return [
+            (kind, self.bucket(kind).objects[key]) for kind, key in sorted(self._owned.get(uid, ()))
+        ]
 
     def orphaned_by(self, uid: str) -> list[tuple[str, Snapshot]]:
         """The objects that name ``uid`` as owner and have no owner that is still there."""
@@ -203,11 +210,13 @@ class Store:
         while len(bucket.history) > self._history:
             bucket.forgotten = bucket.history.popleft().rv
 
-    def _record(self, bucket: Bucket, change: Change) -> None:
+    def _record(self, kind: str, bucket: Bucket, change: Change) -> None:
         bucket.history.append(change)
         self._shorten(bucket)
         for listener in tuple(bucket.listeners):
             listener(change)
+        for watcher in self.listeners:
+            watcher(kind, change)
 
     def sorted(self, kind: str, namespace: str | None = None) -> list[Snapshot]:
         """The objects of a kind by namespace and name; ``namespace`` None means all."""

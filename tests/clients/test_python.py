@@ -197,13 +197,14 @@ def test_a_watch_goes_on_after_its_version_has_been_forgotten(
 def test_core_kinds_fit_their_models(api: Any, namespace: str) -> None:
     core = kube.CoreV1Api(api)
     meta = {"name": "x"}
-    core.create_namespaced_service_account(namespace, {"metadata": {"name": "default"}})
+    core.create_namespaced_service_account(namespace, {"metadata": {"name": "own"}})
     core.create_namespaced_config_map(namespace, {"metadata": meta, "data": {"a": "b"}})
     core.create_namespaced_secret(namespace, {"metadata": meta, "string_data": {"a": "b"}})
     core.create_node({"metadata": {"name": namespace}})
     container = {"name": "c", "image": "example.com/i:1", "resources": {"claims": [{"name": "g"}]}}
     spec = {
         "nodeName": namespace,
+        "serviceAccountName": "own",
         "containers": [container],
         "resourceClaims": [{"name": "g", "resourceClaimName": "c"}],
     }
@@ -222,7 +223,7 @@ def test_core_kinds_fit_their_models(api: Any, namespace: str) -> None:
     core.delete_namespaced_secret("x", namespace)
     core.delete_node(namespace)
     core.delete_collection_namespaced_event(namespace)
-    core.delete_namespaced_service_account("default", namespace)
+    core.delete_namespaced_service_account("own", namespace)
 
 
 def test_leases_keep_their_microseconds(api: Any, namespace: str) -> None:
