@@ -350,9 +350,6 @@ def test_candidates_elect_a_leader(api: Any, namespace: str) -> None:
     found = coordination.read_namespaced_lease("leader", namespace)
     assert found.spec
     assert found.spec.holder_identity == "first"
-    coordination.delete_namespaced_lease("leader", namespace)
-    spec = found.spec
-    spec.holder_identity, spec.lease_duration_seconds = "thief", 60
-    thief = {"metadata": {"name": "leader"}, "spec": spec}
-    coordination.create_namespaced_lease(namespace, thief)
+    stolen = {"spec": {"holderIdentity": "thief", "leaseDurationSeconds": 60}}
+    coordination.patch_namespaced_lease("leader", namespace, stolen)
     assert lost.wait(WITHIN_S)
