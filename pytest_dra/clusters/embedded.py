@@ -19,6 +19,7 @@ from pytest_dra.embedded.access import User
 from pytest_dra.embedded.certificates import CertificateError
 from pytest_dra.embedded.certificates import Certificates
 from pytest_dra.embedded.certificates import make_certificates
+from pytest_dra.embedded.incluster import NAMESPACE
 from pytest_dra.embedded.incluster import variables
 from pytest_dra.embedded.incluster import write_account
 from pytest_dra.embedded.kubeconfig import write_kubeconfig
@@ -70,6 +71,7 @@ class EmbeddedCluster:
             tokens={self._admin_token: User(name=ADMIN, groups=("system:masters",))},
             limited=_is_driver,
             rbac=True,
+            controllers=True,
             trusted=() if rights else (DRIVER_GROUP,),
         )
         self._admin: Client | None = None
@@ -140,7 +142,12 @@ class EmbeddedCluster:
         except (CertificateError, OSError, RuntimeError) as error:
             raise ClusterError(f"no in-cluster configuration: {error}") from error
         token = self._token(account(instance, node, self._rights))
-        write_account(directory, token=token, authority=self._certificates.authority)
+        write_account(
+            directory,
+            token=token,
+            authority=self._certificates.authority,
+            namespace=self._rights.namespace if self._rights else NAMESPACE,
+        )
         return variables(url)
 
     def trouble(self) -> Trouble:

@@ -149,23 +149,24 @@ def may_go(kind: Kind, obj: Json) -> bool:
 
 def remove(store: Store, kind: Kind, old: Snapshot) -> Snapshot:
     """Take an object out of the store; a namespace that waited for it may go too."""
-    return _take(store, kind.storage, old)
+    return take(store, kind.storage, old)
 
 
-def _take(store: Store, stored: str, old: Snapshot) -> Snapshot:
+def take(store: Store, stored: str, old: Snapshot) -> Snapshot:
+    """Take an object of a stored kind out of the store, and what it was the last owner of."""
     gone = store.remove(stored, (old.namespace, old.name))
     for dependent_kind, dependent in store.orphaned_by(old.lean["metadata"]["uid"]):
-        _drop(store, dependent_kind, dependent)
+        drop(store, dependent_kind, dependent)
     if old.namespace:
         _finish_namespace(store, old.namespace)
     return gone
 
 
-def _drop(store: Store, stored: str, state: Snapshot) -> None:
+def drop(store: Store, stored: str, state: Snapshot) -> None:
     """Delete what belonged to something that is gone; finalizers still hold it."""
     meta = state.object["metadata"]
     if not meta.get("finalizers"):
-        _take(store, stored, state)
+        take(store, stored, state)
     elif "deletionTimestamp" not in meta:
         store.put(stored, _mark(state.object, list(meta["finalizers"]), 0))
 
@@ -176,7 +177,7 @@ def empty_namespace(store: Store, kind: Kind, namespace: Snapshot) -> None:
         for found in store.sorted(stored, namespace.name):
             # an earlier one may have taken it along
             if store.get(stored, found.namespace, found.name) is found:
-                _drop(store, stored, found)
+                drop(store, stored, found)
     _finish_namespace(store, namespace.name)
 
 

@@ -21,12 +21,13 @@ from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.embedded import custom
 from pytest_dra.embedded import definitions
-from pytest_dra.embedded import typed
 from pytest_dra.embedded.access import Authorizer
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.access import everyone_known
 from pytest_dra.embedded.certificates import Certificates
+from pytest_dra.embedded.controllers import Controllers
+from pytest_dra.embedded.controllers import new_account
 from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.flow import nobody
@@ -74,6 +75,7 @@ class ApiServer:
         rbac: decide by the stored RBAC objects and by node instead, as clusters do; only then
             the rules for kubelets and for parts of a claim's status count.
         trusted: with ``rbac``, groups that may do everything.
+        controllers: do what a cluster's controllers do soon after a write.
 
     Raises:
         ValueError: the version or a gate is unknown.
@@ -90,6 +92,7 @@ class ApiServer:
         limited: Callable[[str], bool] = nobody,
         rbac: bool = False,
         trusted: Collection[str] = (),
+        controllers: bool = False,
     ) -> None:
         self.url = ""
         self.secure_url = ""
@@ -98,6 +101,7 @@ class ApiServer:
         self._store = Store()
         kinds = custom.served_kinds(self._version, self._store)
         self._store.bucket(definitions.TYPE).listeners.append(self._redefined)
+        self._controllers = Controllers(self._store) if controllers else None
         rules = Rbac(self._store, trusted) if rbac else None
         self._handler = Handler(
             operations=Operations(
@@ -317,11 +321,8 @@ class ApiServer:
                     "status": {"phase": "Active"},
                 },
             )
-            account = typed.empty("core.ServiceAccount")
-            account["metadata"] = {
-                "name": "default",
-                "namespace": name,
-                "uid": f"00000000-0000-4000-8001-{INITIAL_NAMESPACES.index(name):012d}",
-                "creationTimestamp": now(),
-            }
+            account = new_account(name)
+            account["metadata"]["uid"] = (
+                f"00000000-0000-4000-8001-{INITIAL_NAMESPACES.index(name):012d}"
+            )
             self._store.put("core.ServiceAccount", account)

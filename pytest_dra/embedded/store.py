@@ -189,6 +189,7 @@ class Store:
         self._buckets: dict[str, Bucket] = {}
         self._uids: set[str] = set()
         self._owned: dict[str, set[tuple[str, Key]]] = {}
+        self.listeners: list[Callable[[str, Change], None]] = []
         self._history = history
         self.version = int(time.time() * _VERSIONS_PER_SECOND)
         self._began = self.version
@@ -225,7 +226,7 @@ class Store:
         old = bucket.objects.get(key)
         bucket.objects[key] = new
         self._index(kind, key, old, new)
-        self._record(bucket, Change(self.version, old, new))
+        self._record(kind, bucket, Change(self.version, old, new))
         return new
 
     def remove(self, kind: str, key: Key) -> Snapshot:
@@ -239,7 +240,7 @@ class Store:
         self._index(kind, key, old, None)
         self.version += 1
         gone = old.at(self.version)
-        self._record(bucket, Change(self.version, old, None, gone))
+        self._record(kind, bucket, Change(self.version, old, None, gone))
         return gone
 
     def _index(self, kind: str, key: Key, old: Snapshot | None, new: Snapshot | None) -> None:
@@ -260,6 +261,12 @@ class Store:
                     owned.discard((kind, key))
                 if not owned:
                     del self._owned[owner["uid"]]
+
+    def owned_by(self, uid: str) -> list[tuple[str, Snapshot]]:
+        """The objects that name ``uid`` as an owner."""
+        return [
+            (kind, self.bucket(kind).objects[key]) for kind, key in sorted(self._owned.get(uid, ()))
+        ]
 
     def orphaned_by(self, uid: str) -> list[tuple[str, Snapshot]]:
         """The objects that name ``uid`` as owner and have no owner that is still there."""
@@ -300,12 +307,14 @@ class Store:
         while len(bucket.history) > self._history:
             bucket.forgotten = bucket.history.popleft().rv
 
-    def _record(self, bucket: Bucket, change: Change) -> None:
+    def _record(self, kind: str, bucket: Bucket, change: Change) -> None:
         bucket.history.append(change)
         self._shorten(bucket)
         self._lay_to_rest(bucket, change)
         for listener in tuple(bucket.listeners):
             listener(change)
+        for watcher in self.listeners:
+            watcher(kind, change)
 
     @staticmethod
     def _lay_to_rest(bucket: Bucket, change: Change) -> None:

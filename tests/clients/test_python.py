@@ -197,13 +197,14 @@ def test_a_watch_goes_on_after_its_version_has_been_forgotten(
 def test_core_kinds_fit_their_models(api: Any, namespace: str) -> None:
     core = kube.CoreV1Api(api)
     meta = {"name": "x"}
-    core.create_namespaced_service_account(namespace, {"metadata": {"name": "default"}})
+    core.create_namespaced_service_account(namespace, {"metadata": {"name": "own"}})
     core.create_namespaced_config_map(namespace, {"metadata": meta, "data": {"a": "b"}})
     core.create_namespaced_secret(namespace, {"metadata": meta, "string_data": {"a": "b"}})
     core.create_node({"metadata": {"name": namespace}})
     container = {"name": "c", "image": "example.com/i:1", "resources": {"claims": [{"name": "g"}]}}
     spec = {
         "nodeName": namespace,
+        "serviceAccountName": "own",
         "containers": [container],
         "resourceClaims": [{"name": "g", "resourceClaimName": "c"}],
     }
@@ -222,7 +223,7 @@ def test_core_kinds_fit_their_models(api: Any, namespace: str) -> None:
     core.delete_namespaced_secret("x", namespace)
     core.delete_node(namespace)
     core.delete_collection_namespaced_event(namespace)
-    core.delete_namespaced_service_account("default", namespace)
+    core.delete_namespaced_service_account("own", namespace)
 
 
 def test_leases_keep_their_microseconds(api: Any, namespace: str) -> None:
@@ -349,9 +350,6 @@ def test_candidates_elect_a_leader(api: Any, namespace: str) -> None:
     found = coordination.read_namespaced_lease("leader", namespace)
     assert found.spec
     assert found.spec.holder_identity == "first"
-    coordination.delete_namespaced_lease("leader", namespace)
-    spec = found.spec
-    spec.holder_identity, spec.lease_duration_seconds = "thief", 60
-    thief = {"metadata": {"name": "leader"}, "spec": spec}
-    coordination.create_namespaced_lease(namespace, thief)
+    stolen = {"spec": {"holderIdentity": "thief", "leaseDurationSeconds": 60}}
+    coordination.patch_namespaced_lease("leader", namespace, stolen)
     assert lost.wait(WITHIN_S)

@@ -209,7 +209,7 @@ func coreKinds(ctx context.Context, a *asker) error {
 	core := a.typed.CoreV1()
 	meta := metav1.ObjectMeta{Name: "core", Namespace: space}
 	if _, err := core.ServiceAccounts(space).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Name: "default", Namespace: space}}, metav1.CreateOptions{}); err != nil {
+		Name: "default", Namespace: space}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	if _, err := core.Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "go-node"}},
