@@ -172,7 +172,9 @@ class Operations:
     async def _get(self, call: Call) -> Reply:
         kind, route = call.kind, call.route
         version = call.query.get("resourceVersion", "")
-        rv = options.version_number(version, watch=True) if version else 0
+        # events are not kept in a cache, whose reader has another failure
+        cached = kind.storage != "core.Event"
+        rv = options.version_number(version, watch=cached) if version else 0
         if rv > self._store.version:
             failure = await reads.catch_up(self._store, rv)
             if failure:
@@ -339,6 +341,7 @@ class Operations:
     async def _delete_collection(self, call: Call) -> Reply:
         kind = call.kind
         listed: ListOptions = options.list_options(call.query, watch=False)
+        reads.selector(kind, listed)
         wanted = self._delete_options(call)
         admit = self._deletion(call, wanted)
         found, meta = await reads.find(self._store, kind, call.route.namespace, listed)

@@ -238,7 +238,7 @@ class Store:
     def since(self, kind: str, rv: int) -> list[Change] | None:
         """The changes after version ``rv``; None if some of them are forgotten."""
         bucket = self.bucket(kind)
-        if rv < bucket.forgotten:
+        if rv < max(bucket.forgotten, self._began):
             return None
         at = bisect.bisect_right([change.rv for change in bucket.history], rv)
         return list(_tail(bucket.history, at))
