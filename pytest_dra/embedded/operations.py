@@ -33,6 +33,7 @@ from pytest_dra.embedded.options import ListOptions
 from pytest_dra.embedded.options import Query
 from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.routing import Route
+from pytest_dra.embedded.scalars import is_number
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
 from pytest_dra.embedded.store import encode
@@ -287,7 +288,7 @@ class Operations:
             )
         if call.media.shape:
             version = written.obj["metadata"].get("resourceVersion", "")
-            state = Snapshot(written.obj, int(version) if version.isdigit() else 0)
+            state = Snapshot(written.obj, int(version) if is_number(version) else 0)
             shown = self._shown(call, written.snapshot or state, written.code)
             return dataclasses.replace(shown, warnings=texts)
         answer = call.kind.wrap(written.obj)

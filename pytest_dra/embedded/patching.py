@@ -19,6 +19,7 @@ from pytest_dra.embedded.managers import APPLY as APPLIED
 from pytest_dra.embedded.managers import Managers
 from pytest_dra.embedded.negotiation import Received
 from pytest_dra.embedded.options import WriteOptions
+from pytest_dra.embedded.scalars import is_number
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
 from pytest_dra.spec import Json
@@ -92,7 +93,7 @@ def _patched(
     ):
         raise bad_request("the name or namespace of the object does not match the URL")
     if version and version != str(old.rv):
-        if not version.isdigit():
+        if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         raise errors.conflict(target.kind.resource, target.name)
     if meta.get("uid", "") != before["uid"]:

@@ -22,12 +22,12 @@ _VERSIONS_PER_SECOND: Final = 1000
 
 
 def encode(value: object) -> bytes:
-    """JSON as the server sends it: compact, UTF-8."""
+    """JSON as the server sends it: compact, UTF-8; what is no character becomes one."""
     try:
-        return _ENCODER.encode(value).encode()
+        return _ENCODER.encode(value).encode("utf-8", "replace")
     except ValueError:
         # a number of free JSON that no float can hold
-        return raw.text_of(value).encode()
+        return raw.text_of(value).encode("utf-8", "replace")
 
 
 _ENCODER: Final = json.JSONEncoder(

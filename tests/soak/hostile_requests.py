@@ -30,6 +30,9 @@ SEED: Final = 1
 ANSWER_S: Final = 10.0
 """Longest answer; a version that lies ahead is waited for 3 s, watches end after 1 s."""
 
+STOCKED_EVERY: Final = 50
+"""So many requests apart the objects are made anew that others are to change."""
+
 PARTIAL_S: Final = 0.1
 """How long an answer to a part of a request is waited for."""
 
@@ -69,7 +72,10 @@ def attack(*, count: int, seed: int) -> Result:
     try:
         place = urllib.parse.urlsplit(running.url)
         address = (str(place.hostname), int(place.port or 0))
-        for _ in range(count):
+        for number in range(count):
+            if number % STOCKED_EVERY == 0:
+                for wanted in attacker.stock():
+                    _send(address, wanted.encoded())
             _one(address, attacker.request(), result, log)
         alive = _send(address, b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         if b" 200 " not in alive[:20]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import random
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -108,8 +110,22 @@ class Attacker:
         """The next one."""
         return self._random.choice(self._forms)()
 
+    def stock(self) -> Iterator[Hostile]:
+        """Honest requests that make an object of each kind, which others are about."""
+        for name in sorted(KINDS):
+            path, written = self._place(name)
+            text = json.dumps(written.body).replace("${ns}-0", "n0").replace("${ns}", NAMESPACE)
+            yield Hostile("stock", "POST", path, self._plain(), text.encode())
+
+    @staticmethod
+    def _plain() -> dict[str, str]:
+        return {"Authorization": f"Bearer {TOKEN}", "Content-Type": _JSON}
+
     def _kind(self) -> tuple[str, Written]:
-        name = self._random.choice(sorted(KINDS))
+        return self._place(self._random.choice(sorted(KINDS)))
+
+    @staticmethod
+    def _place(name: str) -> tuple[str, Written]:
         written = KINDS[name]
         places = {
             "slices": "/apis/resource.k8s.io/v1/resourceslices",
@@ -302,7 +318,7 @@ class Attacker:
         for source in (written.edits, written.status, written.spoils):
             for path in source:
                 if self._random.random() < 0.2:
-                    _set(body, path, self._random.choice(source[path]))
+                    _set(body, path, copy.deepcopy(self._random.choice(source[path])))
         self._exchange(body)
         media = self._random.choice(_MEDIA[4:8]) if method == "PATCH" else _JSON
         if media == _MEDIA[7]:
@@ -318,7 +334,7 @@ class Attacker:
                 )
                 below = place[key]
                 if not isinstance(below, (dict, list)) or not below or self._random.random() < 0.3:
-                    place[key] = self._random.choice(_VALUES)
+                    place[key] = copy.deepcopy(self._random.choice(_VALUES))
                     break
                 place = below
 
