@@ -231,10 +231,11 @@ def apply(kind: str, target: Json, applied: Json) -> Json:
 def _apply(fields: Any, target: Any, applied: Json) -> Json:
     out = dict(target) if isinstance(target, dict) else {}
     for name, value in applied.items():
-        if value is None:
-            out.pop(name, None)
-            continue
         field: Field | None = fields.get(name)
+        if value is None:
+            if field is None or field.container != "map":
+                out.pop(name, None)
+            continue
         old = out.get(name)
         if field is not None and field.base == "free":
             out[name] = _apply_free(old, value)

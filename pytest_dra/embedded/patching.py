@@ -71,6 +71,8 @@ def patch(
         patched = patches.merge(shown, patch_value)
     else:
         patched = patches.strategic(kind.type, shown, patch_value)
+        # it is not read as an object that says what it is
+        patched |= {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version}
     return _patched(store, target, patched, old, options, warnings)
 
 
