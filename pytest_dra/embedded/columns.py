@@ -64,7 +64,7 @@ def _claim(obj: Json) -> list[Any]:
     states = ["deleted"] if "deletionTimestamp" in obj["metadata"] else []
     status = obj["status"]
     if status.get("allocation") is None:
-        states.append("pending")
+        states = states or ["pending"]
     else:
         states.append("allocated")
         if status.get("reservedFor"):

@@ -220,15 +220,23 @@ class Pods(Strategy):
         spec = obj["spec"]
         if not spec.get("containers"):
             report.required("spec.containers")
+        for name, known in _WORDS.items():
+            if spec[name] not in known:
+                report.not_supported(f"spec.{name}", spec[name], known)
+        if spec.get("nodeName"):
+            error = names.dns_subdomain_error(spec["nodeName"])
+            report.format("spec.nodeName", spec["nodeName"], error)
+        taken: set[str] = set()
         claims = _validate_claims(spec.get("resourceClaims") or [], report)
         for kind in ("initContainers", "containers"):
             for index, container in enumerate(spec.get(kind) or []):
                 where = f"spec.{kind}[{index}]"
-                report.format(f"{where}.name", container["name"], _required_label(container))
+                _validate_container(container, where, taken, report)
                 _validate_uses(container["resources"], claims, f"{where}.resources", report)
 
     def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
         """Of the spec only images and a few more may change."""
+        self.validate_create(new, ctx, report)
         if _fixed_spec(new) != _fixed_spec(old):
             report.forbidden(
                 "spec", "pod updates may not change fields other than `spec.containers[*].image`"
@@ -307,8 +315,26 @@ _PROBE: Final = {
 }
 
 
-def _required_label(container: Json) -> str:
-    return names.dns_label_error(container["name"])
+_WORDS: Final = {
+    "restartPolicy": ("Always", "OnFailure", "Never"),
+    "dnsPolicy": ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
+}
+"""Fields of a pod's spec that have one of a few values."""
+
+
+def _validate_container(container: Json, where: str, taken: set[str], report: Report) -> None:
+    name, image = container["name"], container.get("image", "")
+    if not name:
+        report.required(f"{where}.name")
+    else:
+        report.format(f"{where}.name", name, names.dns_label_error(name))
+    if name and name in taken:
+        report.duplicate(f"{where}.name", name)
+    taken.add(name)
+    if not image:
+        report.required(f"{where}.image")
+    elif image != image.strip():
+        report.invalid(f"{where}.image", image, "must not have leading or trailing whitespace")
 
 
 def _validate_claims(claims: list[Json], report: Report) -> set[str]:

@@ -14,6 +14,7 @@ from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.errors import internal
 from pytest_dra.embedded.errors import invalid_options
 from pytest_dra.embedded.report import Report
+from pytest_dra.embedded.scalars import is_number
 
 _MANAGER_MAX: Final = 128
 """Longest name of a field manager."""
@@ -22,6 +23,7 @@ _VALIDATIONS: Final = ("Ignore", "Strict", "Warn")
 _MATCHES: Final = ("Exact", "NotOlderThan")
 _POLICIES: Final = ("Background", "Foreground", "Orphan")
 
+_INTEGER: Final = re.compile(r"[-+]?[0-9]{1,18}")
 _DURATION: Final = re.compile(r"[-+]?(?:0|(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|ms|s|m|h))+)")
 
 
@@ -175,7 +177,7 @@ def version_number(version: str, *, watch: bool) -> int:
     """
     if not version:
         return 0
-    if not version.isascii() or not version.isdigit():
+    if not is_number(version):
         message = f"invalid resource version {version!r}"
         raise internal(message) if watch else bad_request(message)
     return int(version)
@@ -228,10 +230,9 @@ def _integer(query: Query, name: str) -> int | None:
     text = query.get(name, "")
     if not text:
         return None
-    try:
-        return int(text)
-    except ValueError as error:
-        raise bad_request(f"{name}: {text!r} is no integer") from error
+    if _INTEGER.fullmatch(text) is None:
+        raise bad_request(f"{name}: {text[:40]!r} is no integer")
+    return int(text)
 
 
 def _boolean(query: Query, name: str) -> bool | None:

@@ -9,6 +9,7 @@ from typing import Final
 from pytest_dra.embedded import typetable
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
+from pytest_dra.embedded.scalars import is_number
 from pytest_dra.embedded.typetable import Field
 from pytest_dra.spec import Json
 
@@ -72,6 +73,8 @@ def _apply_operation(root: Any, operation: Json) -> None:
         _replace(root, path, copy.deepcopy(operation["value"]))
     elif name in ("move", "copy"):
         source = operation["from"]
+        if not isinstance(source, str):
+            raise ValueError("from is no path")
         value = copy.deepcopy(_member(root, source))
         if name == "move":
             _remove(root, source)
@@ -94,7 +97,7 @@ def _step(place: Any, token: str) -> Any:
 
 
 def _index(token: str, last: int) -> int:
-    if not token.isdigit() or int(token) > last:
+    if not is_number(token) or int(token) > last:
         raise IndexError(f"invalid index {token[:20]}")
     return int(token)
 
@@ -134,7 +137,7 @@ def _remove(root: Any, path: str) -> None:
 
 def _place(token: str, count: int) -> int:
     """Where to insert: -1 is behind the last item, as the server's library counts."""
-    if token.startswith("-") and token[1:].isdigit() and int(token) >= -count - 1:
+    if token.startswith("-") and is_number(token[1:]) and int(token) >= -count - 1:
         return int(token) + count + 1
     return _index(token, count)
 
@@ -170,7 +173,10 @@ def _strategic(fields: Any, target: Any, patch: Json) -> Json:
     for name, value in patch.items():
         if name.startswith("$deleteFromPrimitiveList/"):
             listed = name.partition("/")[2]
-            out[listed] = [part for part in out.get(listed) or [] if part not in (value or [])]
+            there = out.get(listed) or []
+            if not isinstance(value or [], list) or not isinstance(there, list):
+                raise bad_request(f"{name[:80]}: want a list")
+            out[listed] = [part for part in there if part not in (value or [])]
         elif name.startswith("$"):
             continue
         elif value is None:
@@ -227,10 +233,11 @@ def apply(kind: str, target: Json, applied: Json) -> Json:
 def _apply(fields: Any, target: Any, applied: Json) -> Json:
     out = dict(target) if isinstance(target, dict) else {}
     for name, value in applied.items():
-        if value is None:
-            out.pop(name, None)
-            continue
         field: Field | None = fields.get(name)
+        if value is None:
+            if field is None or field.container != "map":
+                out.pop(name, None)
+            continue
         old = out.get(name)
         if field is not None and field.base == "free":
             out[name] = _apply_free(old, value)

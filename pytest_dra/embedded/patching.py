@@ -20,6 +20,7 @@ from pytest_dra.embedded.managers import APPLY as APPLIED
 from pytest_dra.embedded.managers import Managers
 from pytest_dra.embedded.negotiation import Received
 from pytest_dra.embedded.options import WriteOptions
+from pytest_dra.embedded.scalars import is_number
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
 from pytest_dra.spec import Json
@@ -71,6 +72,8 @@ def patch(
         patched = patches.merge(shown, patch_value)
     else:
         patched = patches.strategic(kind.type, shown, patch_value)
+        # it is not read as an object that says what it is
+        patched |= {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version}
     return _patched(store, target, patched, old, options, warnings)
 
 
@@ -93,7 +96,7 @@ def _patched(
     ):
         raise bad_request("the name or namespace of the object does not match the URL")
     if version and version != str(old.rv):
-        if not version.isdigit():
+        if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         raise errors.conflict(target.kind.resource, target.name)
     if meta.get("uid", "") != before["uid"]:

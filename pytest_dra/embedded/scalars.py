@@ -23,6 +23,15 @@ _TIME: Final = re.compile(
 )
 
 
+_NUMBER: Final = re.compile(r"[0-9]{1,20}")
+"""What may be an unsigned integer of 64 bits."""
+
+
+def is_number(text: str) -> bool:
+    """True for an unsigned decimal number; other alphabets' digits are none."""
+    return _NUMBER.fullmatch(text) is not None and int(text) < 1 << 64
+
+
 class ScalarError(ValueError):
     """The JSON value does not fit the field; the text says why."""
 

@@ -28,12 +28,12 @@ _VERSIONS_PER_SECOND: Final = 1000
 
 
 def encode(value: object) -> bytes:
-    """JSON as the server sends it: compact, UTF-8."""
+    """JSON as the server sends it: compact, UTF-8; what is no character becomes one."""
     try:
-        return _ENCODER.encode(value).encode()
+        return _ENCODER.encode(value).encode("utf-8", "replace")
     except ValueError:
         # a number of free JSON that no float can hold
-        return raw.text_of(value).encode()
+        return raw.text_of(value).encode("utf-8", "replace")
 
 
 _ENCODER: Final = json.JSONEncoder(
@@ -367,7 +367,7 @@ class Store:
     def since(self, kind: str, rv: int) -> list[Change] | None:
         """The changes after version ``rv``; None if some of them are forgotten."""
         bucket = self.bucket(kind)
-        if rv < bucket.forgotten:
+        if rv < max(bucket.forgotten, self._began):
             return None
         at = bisect.bisect_right([change.rv for change in bucket.history], rv)
         return list(_tail(bucket.history, at))

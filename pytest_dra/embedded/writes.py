@@ -24,6 +24,7 @@ from pytest_dra.embedded.negotiation import Received
 from pytest_dra.embedded.nodeaccess import restrict
 from pytest_dra.embedded.options import WriteOptions
 from pytest_dra.embedded.report import Report
+from pytest_dra.embedded.scalars import is_number
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
 from pytest_dra.embedded.strategy import Context
@@ -188,7 +189,7 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     warned = _admit_valid(target, obj, None, dry_run=options.dry_run)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
-    given = version.isdigit() and int(version) > 0
+    given = is_number(version) and int(version) > 0
     if given and not (options.dry_run or target.name):
         raise errors.internal("resourceVersion should not be set on objects to be created")
     for _ in range(NAME_TRIES):
@@ -319,7 +320,7 @@ def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
     kind = target.kind
     version = meta.get("resourceVersion", "")
     if version and version != "0":
-        if not version.isdigit():
+        if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         if int(version) != old.rv:
             raise errors.conflict(kind.resource, target.name)
