@@ -165,6 +165,8 @@ def _known(plan: Plan) -> Iterator[tuple[str, Finding]]:
         block = data.get(field.block)
         value = block if not field.key else (block or {}).get(field.key)
         if value is not None:
+            if field.path == "manifests":
+                value = [str(path) for path in plan.profile.manifests]
             yield field.path, Finding("From the bundled profile.", value)
     for name, value in data.get("features", {}).items():
         yield f"features.{name}", Finding("From the bundled profile.", value)

@@ -189,8 +189,12 @@ FIELDS: Final = (
     ),
     Field("hooks.observe", "Shows what the hardware has been set to.", "[./observe]"),
     Field("hooks.inventory", "Prints the inventory as the driver should see it.", "[./inventory]"),
-    Field("hooks.fault", "Breaks a device.", "[./break]"),
-    Field("hooks.heal", "Mends it again.", "[./mend]"),
+    Field(
+        "hooks.fault",
+        "Breaks the device that {pool} and {device} name.",
+        '[./break, "{pool}", "{device}"]',
+    ),
+    Field("hooks.heal", "Mends it again.", '[./mend, "{pool}", "{device}"]'),
     Field(
         "hooks.hotplug",
         "Adds and removes a device.",

@@ -45,8 +45,13 @@ FEATURES = {
     for name in ("DeviceTaints", "PartitionableDevices", "ConsumableCapacity", "BindingConditions")
 }
 
+HOOKS = {
+    "fault": ["touch", "{driver_dir}/faulty-{device}"],
+    "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
+}
+
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
-    "features": {"features": FEATURES},
+    "features": {"features": FEATURES, "hooks": HOOKS},
     "V04-NRI": {"injection": {"kind": "nri"}},
     "V05": {"launch": _previous("V05")},
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
