@@ -43,6 +43,10 @@ class Domain:
         self.members: list[int] = []
         self.count = option.count
         taken = found.taken
+        if option.every and option.borrowed is not None:
+            other = match(option.borrowed, view, rules)
+            taken, self.fatal = other.taken, other.failed
+            self.usable = taken & found.roomy & found.tolerated
         if view.elsewhere or view.broken:
             taken &= ~view.elsewhere
             self.usable &= ~(view.elsewhere | view.broken)
