@@ -149,7 +149,7 @@ class Attempt:
 
 def _refused(node: nodes.Node, view: View, steps: int) -> Answer:
     name = nodes.name_of(node)
-    if view.invalid:
+    if view.invalid and not view.poison:
         faults = [f"{'/'.join(pool.key)} is {pool.fault}" for pool in view.pools if pool.invalid]
         return Answer(name, "node", error=f"pool {'; pool '.join(faults)}", steps=steps)
     return Answer(name, "nofit", steps=steps)

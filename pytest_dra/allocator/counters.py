@@ -58,12 +58,10 @@ class Ledger:
         return found
 
     def _allocated(self, pool: Pool) -> Iterator[tuple[Any, int]]:
-        use = self._state.pools.get(pool.key)
-        if use is None:
-            return
         for one in (*pool.slices, *pool.others):
+            use = self._state.pools.get(one.key)
             layout = one.layout
-            if not layout.consumers:
+            if use is None or not layout.consumers:
                 continue
             for place, device in enumerate(layout.devices):
                 if device.get("consumesCounters") and self._counts(use, device):

@@ -83,7 +83,8 @@ class Index:
         if not self.rules.sorts:
             near = _in_sequence(near)
         try:
-            return View(gather(near, self.by_pool, node, self.rules), node)
+            pools = gather(near, self.by_pool, node, self.rules)
+            return View(pools, node, per_slice=self.rules.per_slice)
         except nodes.SelectorError as error:
             return View([], node, fault=str(error))
 

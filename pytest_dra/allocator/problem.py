@@ -214,6 +214,8 @@ class Problem:
             del self.sharers[place], self.shares[place]
 
     def _is_shared(self, place: int) -> bool:
+        if self.rules.recharges:
+            return False
         if place in self.sharers:
             return True
         part = self.view.part(place)
@@ -280,7 +282,10 @@ class Problem:
         values = self._values.setdefault(key, {})
         found = values.get(place, _UNKNOWN)
         if found is _UNKNOWN:
-            found = values[place] = attributes.value(option, constraint, place, self.view)
+            found = attributes.value(option, constraint, place, self.view)
+            if constraint.distinct and self.rules.shallow and isinstance(found, tuple):
+                found = tuple(None if one is None else place for one in found)
+            values[place] = found
         return found
 
 

@@ -72,7 +72,7 @@ def _result(option: Option, view: View, place: int, rules: Rules) -> Json:
     }
     if option.admin:
         made["adminAccess"] = True
-    if option.tolerations:
+    if option.tolerations and not rules.per_slice:
         made["tolerations"] = copy.deepcopy(list(option.tolerations))
     if rules.binding:
         for name in ("bindingConditions", "bindingFailureConditions"):
@@ -95,7 +95,7 @@ def _config(
     seen: dict[str, list[Json]] = {}
     for option in options:
         name = str((option.class_.get("metadata") or {}).get("name"))
-        if name in seen and rules.minor >= 35:
+        if name in seen:
             for one in seen[name]:
                 one["requests"].append(option.full_name)
             continue

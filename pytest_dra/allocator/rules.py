@@ -102,6 +102,24 @@ class Rules:
         return self.variant != "experimental"
 
     @property
+    def per_slice(self) -> bool:
+        """True if counters belong to one slice, and a pool is usable however many slices it has.
+
+        An invalid pool then aborts the attempt when the search comes to it.
+        """
+        return self.minor <= 34
+
+    @property
+    def recharges(self) -> bool:
+        """True if each share of a device consumes its counters again."""
+        return self.minor <= 34
+
+    @property
+    def shallow(self) -> bool:
+        """True if distinctAttribute takes values of two devices for different in any case."""
+        return self.minor <= 34
+
+    @property
     def permutes(self) -> bool:
         """True if devices of one request are tried in all orders, a shareable one repeatedly."""
         return self.minor < _SORTED
@@ -134,7 +152,7 @@ class Rules:
     @property
     def keeps_counters(self) -> bool:
         """True if slices with counters are looked at on every node, wherever they belong."""
-        return self.basic or self.minor <= 36
+        return not self.per_slice and (self.basic or self.minor <= 36)
 
     @property
     def remembers_shares(self) -> bool:
