@@ -17,6 +17,7 @@ from pytest_dra.explaining.reasons import FREE
 from pytest_dra.explaining.reasons import IN_USE
 from pytest_dra.explaining.reasons import Reason
 from pytest_dra.explaining.reasons import Reasons
+from pytest_dra.explaining.reasons import Seen
 from pytest_dra.explaining.valuetables import ValueTables
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
@@ -153,12 +154,13 @@ class _Reporter:
         requests = []
         tables = ValueTables(view)
         if not view.fault and answer.verdict != FITS:
+            reasons = Reasons(attempt, node, self._scheduler.cluster.holders)
             for unit in attempt.plan.units:
                 claim = "/".join(key_of(dict(attempt.plan.claims[unit.claim])))
                 for option in unit.options:
-                    reasons = Reasons(attempt, option, view, node, self._scheduler.cluster.holders)
-                    report, free = self._request(claim, option, reasons, view.size)
-                    requests.append(report)
+                    seen = reasons.of(unit.claim, option)
+                    requests.append(self._request(claim, option, seen))
+                    free = [one.place for one in seen if one.reason.kind == FREE]
                     tables.add(unit.claim, option, free)
         return NodeReport(
             node=answer.node, verdict=answer.verdict, why=answer.why, pools=pools,
@@ -172,19 +174,12 @@ class _Reporter:
             self._attempts[key] = self._scheduler.attempt(answer.claims)
         return self._attempts[key]
 
-    def _request(
-        self, claim: str, option: Option, reasons: Reasons, size: int
-    ) -> tuple[RequestReport, list[int]]:
-        """The report, and the places of the devices that are free."""
+    def _request(self, claim: str, option: Option, seen: list[Seen]) -> RequestReport:
         found: dict[tuple[str, str], list[tuple[DeviceKey, Reason]]] = {}
-        free: list[int] = []
-        for place in range(size):
-            reason = reasons.of(place)
-            if reason.kind == FREE:
-                free.append(place)
-            else:
-                entry = found.setdefault((reason.kind, reason.text), [])
-                entry.append((reasons.key(place), self._named(reason)))
+        for one in seen:
+            if one.reason.kind != FREE:
+                entry = found.setdefault((one.reason.kind, one.reason.text), [])
+                entry.append((one.device, self._named(one.reason)))
         groups = [
             Group(
                 reason=kind,
@@ -194,16 +189,15 @@ class _Reporter:
             )
             for (kind, text), listed in found.items()
         ]
-        made = RequestReport(
+        return RequestReport(
             claim=claim,
             request=option.full_name,
             class_name=str((option.class_.get("metadata") or {}).get("name") or ""),
             wanted=0 if option.every else option.count,
-            seen=size,
-            free=len(free),
+            seen=len(seen),
+            free=sum(one.reason.kind == FREE for one in seen),
             groups=tuple(groups),
         )
-        return made, free
 
     def _named(self, reason: Reason) -> Reason:
         """Holders by the pods that use the claim, where these are known."""
