@@ -12,6 +12,8 @@ from pytest_dra.explaining import known
 from pytest_dra.explaining.binding import binding
 from pytest_dra.explaining.changes import Change
 from pytest_dra.explaining.changes import nearest
+from pytest_dra.explaining.edits import HOLDER
+from pytest_dra.explaining.edits import IN_USE_BINDS
 from pytest_dra.explaining.reasons import CAPACITY_EXHAUSTED
 from pytest_dra.explaining.reasons import FREE
 from pytest_dra.explaining.reasons import IN_USE
@@ -97,13 +99,17 @@ def explain(scheduler: Scheduler, subject: Subject) -> Explanation:
         return Explanation(
             subject=subject.name, decision=decision, nodes=reports, notes=notes
         )  # fmt: skip
+    binds = binding(scheduler, decision)
+    changes = nearest(scheduler, decision)
+    matters = not binds or IN_USE_BINDS in binds or any(one.kind == HOLDER for one in changes)
+    notes = preemption(reports) if matters else ()
     return Explanation(
         subject=subject.name,
         decision=decision,
         nodes=reports,
-        binding=binding(scheduler, decision),
-        changes=nearest(scheduler, decision),
-        notes=(*preemption(reports), *known.notes(scheduler, decision, reports)),
+        binding=binds,
+        changes=changes,
+        notes=(*notes, *known.notes(scheduler, decision, reports)),
     )
 
 
