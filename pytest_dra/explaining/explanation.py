@@ -146,6 +146,7 @@ def preemption(reports: tuple[NodeReport, ...]) -> tuple[str, ...]:
 class _Reporter:
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
+        self._newest = known.changing(scheduler.index)
         self._attempts: dict[tuple[int, ...], Attempt] = {}
 
     def report(self, answer: NodeAnswer, subject: Subject) -> NodeReport:
@@ -156,7 +157,7 @@ class _Reporter:
         node = self._scheduler.cluster.nodes.get(answer.node) or {"metadata": {"name": answer.node}}
         view = attempt.index.view(node)
         pools = tuple(f"pool {'/'.join(one.key)} is {one.fault}" for one in view.pools if one.fault)
-        pools += tuple(known.hidden(attempt.index, view, node))
+        pools += tuple(known.hidden(attempt.index, self._newest, view, node))
         requests = []
         tables = ValueTables(view)
         if not view.fault and answer.verdict != FITS:
