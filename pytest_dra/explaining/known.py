@@ -193,7 +193,7 @@ def _alternatives(decision: Decision) -> Iterator[str]:
         if "/" in result["request"]
     ]
     if firsts and decision.subject.pod is not None:
-        group = ((decision.subject.pod.get("spec") or {}).get("workloadRef")) or None
+        group = (decision.subject.pod.get("spec") or {}).get("schedulingGroup")
         if group:
             yield (
                 "Each pod of a group takes its first alternative that fits: nobody goes back on "

@@ -127,7 +127,9 @@ class Cluster:
         """Names of the pods for which a claim is reserved."""
         claim = self.claims.get(key) or {}
         reserved = (claim.get("status") or {}).get("reservedFor") or ()
-        return [str(one.get("name") or "") for one in reserved]
+        return [
+            str(one.get("name") or "") for one in reserved if one.get("resource") in ("pods", None)
+        ]
 
     def pods_on(self, node: str) -> Iterator[Json]:
         """Pods that take part of a node."""
