@@ -96,7 +96,7 @@ class Attempt:
         is_careful = careful(self.index, view)
         problem = self._problem(view, found, careful=is_careful)
         all_of = len(self.plan.units)
-        cuts = None if problem.all_clean or problem.forgetful else Bounds(problem, all_of)
+        cuts = None if problem.all_clean or problem.literal else Bounds(problem, all_of)
         search = Search(problem, self.budget, cuts=cuts, patience=self.patience)
         try:
             frames = search.run()
@@ -149,7 +149,7 @@ class Attempt:
 
 def _refused(node: nodes.Node, view: View, steps: int) -> Answer:
     name = nodes.name_of(node)
-    if view.invalid:
+    if view.invalid and not view.poison:
         faults = [f"{'/'.join(pool.key)} is {pool.fault}" for pool in view.pools if pool.invalid]
         return Answer(name, "node", error=f"pool {'; pool '.join(faults)}", steps=steps)
     return Answer(name, "nofit", steps=steps)

@@ -93,7 +93,7 @@ class Constraint:
             clash = any(clashes(value, one, lists=self.lists) for one in state)
             return None if clash else (*state, value)
         if not self.lists:
-            return state if _equal(value, state) else None
+            return state if equal(value, state) else None
         if value is None or value[0] != state[0]:
             return None
         common = value[1] & state[1]
@@ -116,13 +116,13 @@ def _first_kind(value: tuple[Any, ...]) -> int | None:
     return None
 
 
-def _equal(value: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+def equal(value: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     place = _first_kind(value)
     return place is not None and other[place] is not None and bool(value[place] == other[place])
 
 
 def _equal_or_unknown(value: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    return _first_kind(value) is None or _equal(value, other)
+    return _first_kind(value) is None or equal(value, other)
 
 
 def _overlaps(value: Value, other: Value) -> bool:

@@ -9,6 +9,7 @@ from pytest_dra.allocator.layouts import nanos
 from pytest_dra.allocator.pools import Part
 from pytest_dra.allocator.pools import Pool
 from pytest_dra.allocator.pools import PoolKey
+from pytest_dra.allocator.state import PoolUse
 from pytest_dra.allocator.state import State
 
 Amounts = dict[tuple[str, str], int]
@@ -57,16 +58,18 @@ class Ledger:
         return found
 
     def _allocated(self, pool: Pool) -> Iterator[tuple[Any, int]]:
-        use = self._state.pools.get(pool.key)
-        if use is None:
-            return
         for one in (*pool.slices, *pool.others):
+            use = self._state.pools.get(one.key)
             layout = one.layout
-            if not layout.consumers:
+            if use is None or not layout.consumers:
                 continue
             for place, device in enumerate(layout.devices):
-                if device.get("consumesCounters") and use.allocated(device.get("name") or ""):
+                if device.get("consumesCounters") and self._counts(use, device):
                     yield layout, place
+
+    def _counts(self, use: PoolUse, device: Any) -> bool:
+        name = device.get("name") or ""
+        return name in use.exclusive if self._state.rules.leaks else use.allocated(name)
 
     def common(self, pool: Pool) -> dict[str, Groups]:
         """What the allocated devices on each counter set have in common."""

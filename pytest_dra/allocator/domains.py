@@ -28,32 +28,43 @@ class Domain:
     """Devices of a node for one option.
 
     ``usable`` ones can be taken as far as their own properties go, ``fatal`` ones abort when they
-    are reached. ``members`` are the devices of a request for all. ``count`` is how many are wanted.
+    are reached, ``refused`` ones are usable but for a taint that shows late. ``members`` are the
+    devices of a request for all. ``count`` is how many are wanted.
     """
 
-    __slots__ = ("count", "fatal", "members", "option", "usable")
+    __slots__ = ("count", "fatal", "members", "option", "refused", "usable")
 
     def __init__(self, option: Option, view: View, node: nodes.Node, rules: Rules) -> None:
         found = match(option, view, rules)
         self.option = option
         self.usable = found.usable
         self.fatal = found.fatal
+        self.refused = 0
         self.members: list[int] = []
         self.count = option.count
         taken = found.taken
+        if option.every and option.borrowed is not None:
+            other = match(option.borrowed, view, rules)
+            taken, self.fatal = other.taken, other.failed
+            self.usable = taken & found.roomy & found.tolerated
         if view.elsewhere or view.broken:
             taken &= ~view.elsewhere
             self.usable &= ~(view.elsewhere | view.broken)
             self.fatal = found.failed | (taken & (found.unpriced | view.broken))
         if view.skipping and not usable_operations(node, rules):
             self.usable &= ~view.skipping
+        self.fatal |= view.poison
+        if rules.leaks and rules.partitionable:
+            self.refused = taken & found.roomy & ~found.tolerated & view.consumers & ~view.broken
+            self.usable |= self.refused
         if option.every:
             self._collect(taken & found.roomy, view, rules)
 
     def _collect(self, taken: int, view: View, rules: Rules) -> None:
         for pool in view.pools:
-            if pool.fault:
-                text = f"asks for all devices, but pool {'/'.join(pool.key)} is {pool.fault}"
+            if pool.fault or pool.incomplete:
+                fault = pool.fault or "incomplete"
+                text = f"asks for all devices, but pool {'/'.join(pool.key)} is {fault}"
                 raise Fatal(f"request {self.option.full_name}: {text}")
         if self.fatal:
             place = ordered(self.fatal)[0]

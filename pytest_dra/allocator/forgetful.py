@@ -11,6 +11,7 @@ from typing import Any
 from pytest_dra.allocator.constraints import Constraint
 from pytest_dra.allocator.constraints import Value
 from pytest_dra.allocator.constraints import clashes
+from pytest_dra.allocator.constraints import equal
 
 
 class Forgetful(Constraint):
@@ -27,6 +28,8 @@ class Forgetful(Constraint):
             return self._add_distinct(count, known, value, request)
         if not count:
             return None if value is None else (1, value)
+        if not self.lists:
+            return (count + 1, known) if equal(value, known) else None
         if value is None or value[0] != known[0]:
             return None
         common = value[1] & known[1]

@@ -46,7 +46,7 @@ class Index:
             for one in found
             if one.spec_sets and rules.keeps_counters
         ]
-        if not self._shared and not self._counting:
+        if not self._shared and not self._counting and rules.sorts:
             for name in self._near:
                 self._views[name] = self._made({"metadata": {"name": name}})
 
@@ -80,10 +80,11 @@ class Index:
             own = [one for one in own if id(one) not in seen]
             rest = [one for one in self._shared if id(one) not in seen]
             near = [*own, *_in_sequence([*rest, *self._counting])]
-        if self.rules.variant == "stable":
+        if not self.rules.sorts:
             near = _in_sequence(near)
         try:
-            return View(gather(near, self.by_pool, node, self.rules), node)
+            pools = gather(near, self.by_pool, node, self.rules)
+            return View(pools, node, per_slice=self.rules.per_slice)
         except nodes.SelectorError as error:
             return View([], node, fault=str(error))
 

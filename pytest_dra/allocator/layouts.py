@@ -134,7 +134,7 @@ def cel_features(rules: Rules) -> frozenset[str]:
 
 def _seen(device: Device, rules: Rules) -> Device:
     """A device as selectors see it."""
-    if rules.variant == "stable" and device.get("allowMultipleAllocations"):
+    if rules.basic and device.get("allowMultipleAllocations"):
         return {**device, "allowMultipleAllocations": None}
     return device
 

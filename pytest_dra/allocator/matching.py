@@ -108,6 +108,8 @@ def _tolerated(option: Option, layout: Layout, rules: Rules) -> int:
 
 def why_fatal(option: Option, view: View, place: int, rules: Rules) -> str:
     """What aborts the attempt when a device of :attr:`Match.fatal` is reached."""
+    if view.poison >> place & 1:
+        return "a pool is invalid"
     part = view.part(place)
     inner = place - part.offset
     number, error = option.chain.first_no(part.layout, inner)

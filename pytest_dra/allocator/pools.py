@@ -98,26 +98,31 @@ class View:
 
     ``elsewhere`` are devices that say themselves that they are for other nodes, ``skipping``
     those of slices that ask for optional node operations, ``broken`` those whose own node
-    selector does not parse.
+    selector does not parse. ``poison`` are places without a device where the attempt is aborted.
     """
 
     __slots__ = (
         "broken", "consumers", "elsewhere", "fault", "incomplete", "invalid", "offsets", "parts",
-        "pools", "shareable", "signature", "size", "skipping",
+        "poison", "pools", "shareable", "signature", "size", "skipping",
     )  # fmt: skip
 
-    def __init__(self, pools: list[Pool], node: Mapping[str, Any], *, fault: str = "") -> None:
+    def __init__(
+        self, pools: list[Pool], node: Mapping[str, Any], *, fault: str = "",
+        per_slice: bool = False,
+    ) -> None:  # fmt: skip
         self.pools = pools
         self.fault = fault
         self.incomplete = any(pool.incomplete for pool in pools)
         self.invalid = any(pool.invalid for pool in pools)
         self.parts: list[Part] = []
         self.size = self.elsewhere = self.skipping = self.consumers = self.shareable = 0
-        self.broken = 0
+        self.broken = self.poison = 0
         for pool in pools:
-            if not pool.fault:
-                for one in pool.slices:
-                    self._append(pool, one, node)
+            for one in () if pool.fault else pool.slices:
+                self._append(_counting_alone(one) if per_slice else pool, one, node)
+            if per_slice and pool.fault:
+                self.poison |= 1 << self.size
+                self.size += 1
         self.offsets = [part.offset for part in self.parts]
         self.signature = tuple(part.layout.id for part in self.parts)
 
@@ -157,6 +162,9 @@ def gather(
         SelectorError: a node selector that does not parse.
     """
     found: dict[PoolKey, list[Slice]] = {}
+    if not rules.sorts and not rules.basic:
+        # Slices with binding conditions come last, within a pool, too.
+        near = sorted(near, key=lambda one: one.layout.conditions_set and not one.spec_sets)
     for one in near:
         if _ignored(one, rules):
             continue
@@ -174,7 +182,8 @@ def gather(
 
 def in_order(pools: list[Pool], rules: Rules) -> list[Pool]:
     """Pools by their names, those with binding conditions behind all others."""
-    return sorted(pools, key=lambda pool: (rules.sorts and _conditional(pool), pool.key))
+    behind = not rules.basic
+    return sorted(pools, key=lambda pool: (behind and _conditional(pool), pool.key))
 
 
 def _conditional(pool: Pool) -> bool:
@@ -183,7 +192,8 @@ def _conditional(pool: Pool) -> bool:
 
 def _ignored(one: Slice, rules: Rules) -> bool:
     """True for slices with what the gates do not know."""
-    if not rules.partitionable and (one.per_device is not None or one.spec_sets):
+    counts = one.spec_sets and not rules.per_slice
+    if not rules.partitionable and (one.per_device is not None or counts):
         return True
     return _too_new(one, rules)
 
@@ -195,6 +205,8 @@ def _too_new(one: Slice, rules: Rules) -> bool:
 
 def _pool(key: PoolKey, kept: list[Slice], every: Sequence[Slice], rules: Rules) -> Pool | None:
     """A pool of slices that reach the node; None if they are out of date."""
+    if rules.per_slice:
+        return _by_slices(key, kept)
     if len(kept) == kept[0].count:
         return _built(key, kept, (), rules)
     generation = kept[0].generation
@@ -208,6 +220,25 @@ def _pool(key: PoolKey, kept: list[Slice], every: Sequence[Slice], rules: Rules)
         pool.fault = f"incomplete: {len(same)} of {kept[0].count} slices of generation {generation}"
         return pool
     return _built(key, kept, same, rules)
+
+
+def _by_slices(key: PoolKey, kept: list[Slice]) -> Pool:
+    """A pool that counts for itself, as up to 1.34."""
+    pool = Pool(key)
+    pool.slices = kept
+    pool.incomplete = len(kept) != kept[0].count
+    pool.fault = _twice(kept)
+    if pool.fault:
+        pool.slices, pool.incomplete = [], False
+    return pool
+
+
+def _counting_alone(one: Slice) -> Pool:
+    """A slice as a pool of its own, for its counters."""
+    pool = Pool(("", one.name))
+    pool.slices = [one]
+    pool.sets = {each.get("name") or "": each.get("counters") or {} for each in one.spec_sets}
+    return pool
 
 
 def _built(key: PoolKey, kept: list[Slice], same: Sequence[Slice], rules: Rules) -> Pool:

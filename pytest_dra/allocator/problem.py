@@ -52,7 +52,10 @@ class Problem:
         self.sharers: dict[int, int] = {}
         self._values: dict[Any, dict[int, Any]] = {}
         self.forgetful = any(not each.restores for one in plan.constraints for each in one)
-        careful = careful or self.forgetful
+        leaks = self.rules.leaks and bool(view.consumers)
+        self.repeats = self.rules.permutes and (leaks or self.forgetful or bool(view.shareable))
+        self.literal = self.forgetful or self.repeats
+        careful = careful or self.literal
         self.clean = [not careful and self._is_clean(unit.options) for unit in plan.units]
         self.all_clean = all(self.clean)
 
@@ -121,7 +124,7 @@ class Problem:
         frame.saved = None
         if bit & self.view.consumers and not (shared and self._is_shared(place)):
             frame.saved = self.booking.take(part, inner)
-            if frame.saved is None:
+            if frame.saved is None or bit & domain.refused:
                 return False
         try:
             states = self._constrain(option, claim, place)
@@ -129,9 +132,10 @@ class Problem:
             self._release(frame, part, inner)
             raise
         if states is None or (tight and option.every and not self._has_room(option, place)):
-            self._release(frame, part, inner)
+            if not self.rules.leaks:
+                self._release(frame, part, inner)
             if states is not None:
-                self._take_back(option, claim, states)
+                self._give_up(option, claim, states, 0 if shared else bit)
             if states is None and option.every:
                 name = part.layout.name(inner)
                 raise Fatal(f"request {option.full_name}: a constraint forbids device {name}")
@@ -146,6 +150,15 @@ class Problem:
             self.picked |= bit
             self.own[claim] |= bit
         return True
+
+    def _give_up(self, option: Option, claim: int, states: list[Any], bit: int) -> None:
+        """Take a device of a request for all back, whose capacity is used up."""
+        if not self.rules.leaks:
+            self._take_back(option, claim, states)
+            return
+        self.constrained[claim] = states
+        self.picked |= bit
+        self.own[claim] |= bit
 
     def stored(self, place: int) -> Mapping[str, int] | None:
         """What is consumed of a device in the cluster, None if nothing is."""
@@ -162,14 +175,16 @@ class Problem:
         """Give back what :meth:`commit` has taken."""
         place = frame.place
         part = self.view.part(place)
-        self._release(frame, part, place - part.offset)
+        shared = self.view.shareable >> place & 1
+        if not (shared and self.rules.leaks):
+            self._release(frame, part, place - part.offset)
         if self.forgetful:
             self.constrained[claim], states = frame.before, self.constrained[claim]
             self._take_back(frame.domain.option, claim, states)
         else:
             self.constrained[claim] = frame.before
         self.results[claim] -= 1
-        if self.view.shareable >> place & 1:
+        if shared:
             self._add_share(frame.domain.option, place, -1)
             return
         keep = ~(1 << place)
@@ -184,10 +199,23 @@ class Problem:
         for name, amount in amounts.items():
             held[name] = held.get(name, 0) + step * amount
         self.sharers[place] = self.sharers.get(place, 0) + step
+        if self.rules.leaks and step < 0:
+            self._forget_share(place)
+            return
         if not self.sharers[place]:
             del self.sharers[place], self.shares[place]
 
+    def _forget_share(self, place: int) -> None:
+        """Give a share back as releases did that look at amounts, not at how many there are."""
+        held = self.shares[place]
+        if not held:
+            self.sharers[place] += 1
+        elif not any(held.values()):
+            del self.sharers[place], self.shares[place]
+
     def _is_shared(self, place: int) -> bool:
+        if self.rules.recharges:
+            return False
         if place in self.sharers:
             return True
         part = self.view.part(place)
@@ -254,7 +282,10 @@ class Problem:
         values = self._values.setdefault(key, {})
         found = values.get(place, _UNKNOWN)
         if found is _UNKNOWN:
-            found = values[place] = attributes.value(option, constraint, place, self.view)
+            found = attributes.value(option, constraint, place, self.view)
+            if constraint.distinct and self.rules.shallow and isinstance(found, tuple):
+                found = tuple(None if one is None else place for one in found)
+            values[place] = found
         return found
 
 

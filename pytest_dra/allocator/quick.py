@@ -29,7 +29,7 @@ def look(plan: Plan, view: View, index: Index, state: State) -> str | list[Chose
     signature = view.signature
     wanted: list[tuple[Option, int]] = []
     few = False
-    if view.broken:
+    if view.broken or view.poison or (rules.permutes and (view.shareable or view.consumers)):
         return None
     for unit in plan.units:
         option = unit.options[0]

@@ -27,12 +27,13 @@ class PlanError(ValueError):
 class Option:
     """A request, or one alternative of a request with alternatives (then with a ``parent``).
 
-    ``requests`` are amounts of capacity by name, None if nothing is asked for.
+    ``requests`` are amounts of capacity by name, None if nothing is asked for. ``borrowed`` is an
+    option whose devices are taken for those of this one, which happened up to 1.35.
     """
 
     __slots__ = (
-        "admin", "chain", "class_", "constraints", "count", "derived", "every", "matches", "name",
-        "number", "parent", "requests", "source", "tolerations",
+        "admin", "borrowed", "chain", "class_", "constraints", "count", "derived", "every",
+        "matches", "name", "number", "parent", "requests", "source", "tolerations",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +57,7 @@ class Option:
         self.constraints: list[Constraint] = []
         self.matches: dict[tuple[int, ...], Any] = {}
         self.number = 0
+        self.borrowed: Option | None = None
 
     @property
     def full_name(self) -> str:
@@ -137,7 +139,7 @@ class Plan:
     ) -> None:
         constraints = []
         for number, spec in enumerate(specs):
-            distinct = spec.get("distinctAttribute") is not None and self._rules.variant != "stable"
+            distinct = spec.get("distinctAttribute") is not None and not self._rules.basic
             if spec.get("matchAttribute") is None and not distinct:
                 raise PlanError(f"{where}, constraint #{number}: of no kind that is known")
             constraints.append(_constraint(number, spec, self._rules))
@@ -155,15 +157,18 @@ class Plan:
             raise PlanError(f"{where}: has alternatives, DRAPrioritizedList is off")
         exactly = request.get("exactly")
         sources = [one for one in (exactly, *alternatives) if one is not None]
-        priced = self._rules.consumable or self._rules.variant == "stable"
+        priced = self._rules.consumable or self._rules.basic
         if not priced and any(source.get("capacity") is not None for source in sources):
             raise PlanError(f"{where}: asks for capacity, DRAConsumableCapacity is off")
         name = request.get("name") or ""
         if alternatives:
-            return [
+            made = [
                 self._option(one, f"{where}/{one.get('name')}", one.get("name") or "", name)
                 for one in alternatives
             ]
+            if self._rules.loses_alternative and len(made) > 1 and made[0].every:
+                made[1].borrowed = made[0]
+            return made
         if exactly is None:
             raise PlanError(f"{where}: of no kind that is known")
         return [self._option(exactly, where, name, None)]
@@ -199,7 +204,7 @@ class Plan:
 def _constraint(number: int, spec: Mapping[str, Any], rules: Rules) -> Constraint:
     lists = rules.list_attributes
     made = Constraint(number, spec, lists=lists)
-    if rules.forgets and (made.distinct or lists):
+    if rules.forgets and (made.distinct or lists or rules.leaks):
         return Forgetful(number, spec, lists=lists)
     return made
 

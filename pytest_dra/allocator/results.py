@@ -72,7 +72,7 @@ def _result(option: Option, view: View, place: int, rules: Rules) -> Json:
     }
     if option.admin:
         made["adminAccess"] = True
-    if option.tolerations:
+    if option.tolerations and not rules.per_slice:
         made["tolerations"] = copy.deepcopy(list(option.tolerations))
     if rules.binding:
         for name in ("bindingConditions", "bindingFailureConditions"):
@@ -95,7 +95,7 @@ def _config(
     seen: dict[str, list[Json]] = {}
     for option in options:
         name = str((option.class_.get("metadata") or {}).get("name"))
-        if name in seen and rules.minor >= 36:
+        if name in seen:
             for one in seen[name]:
                 one["requests"].append(option.full_name)
             continue
@@ -127,7 +127,7 @@ def _selector(
     for part, (_, _, place) in zip(parts, own, strict=True):
         device = part.layout.devices[place - part.offset]
         holder = device if part.slice.per_device else part.slice.place
-        binds = device.get("bindsToNode") and rules.variant != "stable"
+        binds = device.get("bindsToNode") and not rules.basic
         if holder.get("nodeName") is not None or binds:
             field = {"key": nodes.NAME_FIELD, "operator": "In", "values": [nodes.name_of(node)]}
             return {"nodeSelectorTerms": [{"matchFields": [field]}]}

@@ -95,6 +95,46 @@ class Rules:
     groups: bool = False
 
     @property
+    def basic(self) -> bool:
+        """True for the copy with the least: no sharing, no distinctAttribute, no order."""
+        if self.minor >= _SORTED:
+            return self.variant == "stable"
+        return self.variant != "experimental"
+
+    @property
+    def per_slice(self) -> bool:
+        """True if counters belong to one slice, and a pool is usable however many slices it has.
+
+        An invalid pool then aborts the attempt when the search comes to it.
+        """
+        return self.minor <= 34
+
+    @property
+    def recharges(self) -> bool:
+        """True if each share of a device consumes its counters again."""
+        return self.minor <= 34
+
+    @property
+    def shallow(self) -> bool:
+        """True if distinctAttribute takes values of two devices for different in any case."""
+        return self.minor <= 34
+
+    @property
+    def permutes(self) -> bool:
+        """True if devices of one request are tried in all orders, a shareable one repeatedly."""
+        return self.minor < _SORTED
+
+    @property
+    def loses_alternative(self) -> bool:
+        """True if the second device of an alternative for all is one of the first alternative."""
+        return self.minor < _SORTED
+
+    @property
+    def leaks(self) -> bool:
+        """True if a device that is refused late keeps the counters that it was to consume."""
+        return self.minor < _SORTED
+
+    @property
     def knows_groups(self) -> bool:
         """True if compatibility groups mean anything, be it that they cannot be used."""
         return self.minor >= 37
@@ -112,7 +152,7 @@ class Rules:
     @property
     def keeps_counters(self) -> bool:
         """True if slices with counters are looked at on every node, wherever they belong."""
-        return self.variant == "stable" or self.minor <= 36
+        return not self.per_slice and (self.basic or self.minor <= 36)
 
     @property
     def remembers_shares(self) -> bool:
@@ -132,12 +172,12 @@ class Rules:
     @property
     def sharing(self) -> bool:
         """True if devices can be shared."""
-        return self.consumable and self.variant != "stable"
+        return self.consumable and not self.basic
 
     @property
     def sorts(self) -> bool:
         """True if pools and slices are tried in the order of their names."""
-        return self.variant != "stable" and self.minor >= _SORTED
+        return not self.basic and self.minor >= _SORTED
 
 
 def rules(

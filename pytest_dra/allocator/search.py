@@ -143,6 +143,8 @@ class Search:
         if wanted > RESULTS_MAX - problem.results[claim]:
             self._exceeded_in = claim
             return EXCEEDED
+        if domain.option.every and not domain.members:
+            return FAIL
         if domain.option.every:
             scan = 1 << domain.members[index]
         else:
@@ -184,7 +186,9 @@ class Search:
             if low & domain.fatal:
                 raise Fatal(why_fatal(domain.option, problem.view, place, problem.rules))
             if problem.commit(frame, claim, place):
-                start, excluded = place + 1, frame.excluded
+                start, excluded = 0 if problem.repeats else place + 1, frame.excluded
+                if domain.option.every and problem.rules.loses_alternative:
+                    start, domain = 0, problem.domains[self.units[frame.unit].options[0].number]
                 return self._open(frame.unit, domain, frame.index + 1, start, excluded)
             self.steps += 1
             if domain.option.every:

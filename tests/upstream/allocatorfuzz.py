@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from typing import Final
 
+from pytest_dra.allocator import RulesError
+from pytest_dra.allocator import rules
 from pytest_dra.allocator.rules import LATEST
 from pytest_dra.allocator.search import PATIENCE
 from tests.upstream import allocatordraw
@@ -29,7 +31,7 @@ from tests.upstream.scenario import answer
 BATCH: Final = 500
 TIMEOUT: Final = 1200.0
 NEW_FIELDS: Final = frozenset({
-    "compatibilityGroups", "skipNodeOperations", "derivedAttributes", "status.declaredFeatures",
+    "compatibilityGroups", "skipNodeOperations", "derivedAttributes", "declaredFeatures",
 })  # fmt: skip
 """Fields that 1.37 has brought."""
 
@@ -43,18 +45,44 @@ DRAWN: Final[dict[str, Callable[[int], Json]]] = {
 def ask(oracle: str, scenarios: list[Json], limit: str) -> list[Json]:
     """The oracle's answers."""
     done = subprocess.run(  # the oracle is named by the developer
-        [oracle, "--no-time", "--timeout", limit],
+        [oracle, "--no-time", "--lenient", "--timeout", limit],
         input="\n".join(json.dumps(one) for one in scenarios) + "\n",
         capture_output=True, text=True, timeout=TIMEOUT, check=True,
     )  # fmt: skip
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def older(value: Any) -> Any:
-    """A scenario without the fields that came with 1.37, which older oracles refuse."""
+def older(scenario: Json, minor: int) -> Json:
+    """A scenario for an older oracle: without newer fields, and without what is random there."""
+    made: Json = _without(scenario)
+    if minor <= 34:
+        # That oracle cannot be told which copy to use.
+        made.pop("variant", None)
+    try:
+        current = rules(
+            made["profile"], made.get("features"), variant=made.get("variant"), minor=minor
+        )
+    except RulesError:
+        return made
+    if current.per_slice:
+        # That release breaks down with this gate.
+        made["features"] = {**made.get("features", {}), "DRAConsumableCapacity": False}
+    slices = made["resourceSlices"]
+    if not current.sorts and slices:
+        pools = {_pool(one) for one in slices}
+        kept = min(pools) if len(pools) > 1 else None
+        made["resourceSlices"] = [one for one in slices if kept in (None, _pool(one))]
+    return made
+
+
+def _pool(one: Json) -> tuple[str, str]:
+    return one["spec"]["driver"], one["spec"]["pool"]["name"]
+
+
+def _without(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: older(one) for key, one in value.items() if key not in NEW_FIELDS}
-    return [older(one) for one in value] if isinstance(value, list) else value
+        return {key: _without(one) for key, one in value.items() if key not in NEW_FIELDS}
+    return [_without(one) for one in value] if isinstance(value, list) else value
 
 
 def timed_out(want: Json) -> bool:
@@ -93,7 +121,7 @@ def main() -> int:
         last = min(first + BATCH, arguments.seed + arguments.count)
         batch = [DRAWN[arguments.draw](seed) for seed in range(first, last)]
         if arguments.minor < LATEST:
-            batch = [older(one) for one in batch]
+            batch = [older(one, arguments.minor) for one in batch]
         for scenario, want in zip(
             batch, ask(arguments.oracle, batch, arguments.limit), strict=True
         ):
