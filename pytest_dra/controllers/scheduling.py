@@ -52,15 +52,23 @@ class SchedulerLoop:
         rules: whose answers are given.
         name: which pods are scheduled, and the component in events.
         leader: only while it leads anything is written; None to be alone.
+        namespace: only pods of this namespace; of all if it is empty.
     """
 
     def __init__(
-        self, client: Client, rules: Rules, *, name: str = NAME, leader: Leader | None = None
+        self,
+        client: Client,
+        rules: Rules,
+        *,
+        name: str = NAME,
+        leader: Leader | None = None,
+        namespace: str = "",
     ) -> None:
         self._client = client
         self._rules = rules
         self._name = name
         self._leader = leader
+        self._namespace = namespace
         self._changed = threading.Event()
         self._stopped = threading.Event()
         self._informers = {
@@ -145,6 +153,8 @@ class SchedulerLoop:
         """True for a pod that waits for this scheduler."""
         spec = pod.get("spec") or {}
         if spec.get("schedulerName") != self._name or spec.get("nodeName"):
+            return False
+        if self._namespace not in ("", pod["metadata"].get("namespace")):
             return False
         ended = (pod.get("status") or {}).get("phase") in ENDED
         return not ended and not pod["metadata"].get("deletionTimestamp")

@@ -114,6 +114,13 @@ class Cluster:
                 if key not in found:
                     found.append(key)
 
+    def release(self, key: Key, allocation: Json | None) -> None:
+        """Undo :meth:`hold`."""
+        for result in results_of(allocation):
+            found = self.holders.get(device_of(result)) or []
+            if key in found:
+                found.remove(key)
+
     def state(self, rules: Rules) -> State:
         """What is in use."""
         state = State(rules)

@@ -190,6 +190,16 @@ def test_fit_counts_per_node_and_in_all(folder: Path, capsys: Captured) -> None:
     assert run(["fit", "two", write(*CLUSTER[1:])]) == 1
 
 
+def test_fit_counts_devices_that_nodes_share_once_in_all(folder: Path, capsys: Captured) -> None:
+    shared = resource_slice("network", "node-a", devices=[device(f"n-{n}") for n in range(3)])
+    del shared["spec"]["nodeName"], shared["metadata"]["ownerReferences"]
+    shared["spec"]["allNodes"] = True
+    file = write(shared, *CLUSTER[1:], node("node-b", "u-2"))
+    assert run(["fit", "one", file, "-o", "json"]) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert (counted["nodes"], counted["total"]) == ({"node-a": 3, "node-b": 3}, 3)
+
+
 def test_fit_stops_where_devices_can_be_shared_without_end(folder: Path, capsys: Captured) -> None:
     endless = resource_slice(devices=[{"name": "gpu-0", "allowMultipleAllocations": True}])
     file = write(endless, *CLUSTER[1:])
