@@ -38,8 +38,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Decide for all that is pending."""
     found = intake.read(arguments)
-    if arguments.apply and not (arguments.kubeconfig or arguments.context):
-        raise InputError("--apply: needs --kubeconfig or --context")
+    if arguments.apply and not intake.asks_cluster(arguments):
+        raise InputError("--apply: needs a cluster: --kubeconfig, --context or kubeconfig")
     pending = intake.chosen(found.cluster, arguments.namespace)
     scheduler = Scheduler(found.cluster, found.rules)
     decisions = []

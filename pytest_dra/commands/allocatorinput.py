@@ -155,16 +155,21 @@ def read(arguments: argparse.Namespace) -> Input:
     )
 
 
+def asks_cluster(arguments: argparse.Namespace) -> bool:
+    """True if objects of a cluster are wanted."""
+    named = [*arguments.files, *arguments.filename]
+    return bool(arguments.kubeconfig or arguments.context or live.KUBECONFIG in named)
+
+
 def gather(arguments: argparse.Namespace) -> list[Given]:
     """The objects of all files and of the cluster."""
     named = [*arguments.files, *arguments.filename]
-    asks_cluster = bool(arguments.kubeconfig or arguments.context or live.KUBECONFIG in named)
     files = [one for one in named if one != live.KUBECONFIG]
-    if not files and not asks_cluster:
+    if not files and not asks_cluster(arguments):
         raise InputError("nothing to read: name files, - for the standard input, or --kubeconfig")
     try:
         found = read_files(list(_files(files)))
-        if asks_cluster:
+        if asks_cluster(arguments):
             found += live.from_cluster(
                 arguments.kubeconfig or "", arguments.context, live.SCHEDULED
             )

@@ -54,7 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
             name=arguments.scheduler_name,
             identity=identity,
         )
-    loop = scheduling.SchedulerLoop(client, rules, name=arguments.scheduler_name, leader=leader)
+    loop = scheduling.SchedulerLoop(
+        client,
+        rules,
+        name=arguments.scheduler_name,
+        leader=leader,
+        namespace=arguments.namespace or "",
+    )
 
     def stop(number: int, frame: Any) -> None:
         loop.stop()

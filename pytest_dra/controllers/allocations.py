@@ -15,6 +15,10 @@ CONSUMERS_MAX: Final = 256
 """Pods for which a claim can be reserved."""
 
 
+POD_GROUPS: Final = "podgroups"
+"""Resource of consumers that are groups of pods."""
+
+
 class ReservationError(Exception):
     """A claim cannot be reserved for a pod."""
 
@@ -37,7 +41,7 @@ def write(client: Client, claim: Json, allocation: Json | None, pod: Json | None
         changed = client.patch(resources.RESOURCE_CLAIMS, name, body, namespace=namespace)
         version = changed["metadata"]["resourceVersion"]
     status: Json = {} if allocation is None else {"allocation": allocation}
-    if pod is not None:
+    if pod is not None and not is_reserved(claim, pod):
         status["reservedFor"] = reserved(claim, pod)
     body = {"metadata": {"resourceVersion": version}, "status": status}
     return client.patch(
@@ -61,6 +65,10 @@ def reserved(claim: Json, pod: Json) -> list[Json]:
 
 
 def is_reserved(claim: Json, pod: Json) -> bool:
-    """True if a claim is reserved for a pod."""
-    found = (claim.get("status") or {}).get("reservedFor") or ()
-    return any(one.get("uid") == pod["metadata"].get("uid") for one in found)
+    """True if a claim is reserved for a pod, or for the pod group that it belongs to."""
+    uid = pod["metadata"].get("uid")
+    group = ((pod.get("spec") or {}).get("schedulingGroup") or {}).get("podGroupName")
+    return any(
+        one.get("name") == group if one.get("resource") == POD_GROUPS else one.get("uid") == uid
+        for one in (claim.get("status") or {}).get("reservedFor") or ()
+    )

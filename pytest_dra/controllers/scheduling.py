@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import logging
 import threading
 from collections.abc import Iterable
 from typing import Final
@@ -18,7 +16,6 @@ from pytest_dra.controllers.placing import Placer
 from pytest_dra.kube import Client
 from pytest_dra.scheduling import Cluster
 from pytest_dra.scheduling import Scheduler
-from pytest_dra.scheduling import Subject
 from pytest_dra.scheduling import subjects
 from pytest_dra.scheduling.cluster import ENDED
 from pytest_dra.scheduling.deciding import index_of
@@ -27,7 +24,8 @@ from pytest_dra.spec import Json
 NAME: Final = "dra-allocator"
 """The ``schedulerName`` of the pods that are scheduled here."""
 
-_LOG: Final = logging.getLogger(__name__)
+_BACKOFF_S: Final = 1.0
+"""Pause after a round that left pods waiting, as the first of kube-scheduler's."""
 
 _SYNC_S: Final = 30.0
 """Longest wait for the first lists."""
@@ -54,15 +52,23 @@ class SchedulerLoop:
         rules: whose answers are given.
         name: which pods are scheduled, and the component in events.
         leader: only while it leads anything is written; None to be alone.
+        namespace: only pods of this namespace; of all if it is empty.
     """
 
     def __init__(
-        self, client: Client, rules: Rules, *, name: str = NAME, leader: Leader | None = None
+        self,
+        client: Client,
+        rules: Rules,
+        *,
+        name: str = NAME,
+        leader: Leader | None = None,
+        namespace: str = "",
     ) -> None:
         self._client = client
         self._rules = rules
         self._name = name
         self._leader = leader
+        self._namespace = namespace
         self._changed = threading.Event()
         self._stopped = threading.Event()
         self._informers = {
@@ -88,8 +94,9 @@ class SchedulerLoop:
                     due = True
                 else:
                     due = self._placer.owes
-                if self._leads() and due:
-                    self._round()
+                if self._leads() and due and not self._round():
+                    # All that came in the meantime is one change then.
+                    self._stopped.wait(_BACKOFF_S)
         finally:
             for informer in self._informers.values():
                 informer.stop()
@@ -117,23 +124,40 @@ class SchedulerLoop:
             if not informer.synced.wait(_SYNC_S):
                 raise SyncError(f"{informer.resource.qualified}: {informer.failure or 'no answer'}")
 
-    def _round(self) -> None:
-        """Decide for all pods that wait."""
+    def _round(self) -> bool:
+        """Decide for all pods that wait; False if some still do."""
         self._placer.owes = False
-        cluster = Cluster(copy.deepcopy(list(self._objects())))
-        waiting = self._waiting(cluster)
+        pods = self._informers[resources.PODS].objects()
+        waiting = [one for one in pods if self._is_ours(one)]
         if not waiting:
-            return
+            return True
+        cluster = Cluster(self._objects())
+        queue = sorted((subjects.of_pod(one, cluster) for one in waiting), key=subjects.rank)
         scheduler = Scheduler(cluster, self._rules, index=self._current_index(cluster))
-        for subject in waiting:
+        placed = 0
+        for subject in queue:
             if self._stopped.is_set() or not self._leads():
-                return
+                return True
             for resource, obj in self._placer.place(scheduler, subject):
                 self._informers[resource].put(obj)
+                placed += resource is resources.PODS and bool(obj["spec"].get("nodeName"))
+        return placed == len(waiting)
 
     def _objects(self) -> Iterable[Json]:
-        for informer in self._informers.values():
-            yield from informer.objects()
+        """All objects; claims as copies, because what is decided is noted in them."""
+        for resource, informer in self._informers.items():
+            found = informer.objects()
+            yield from map(dict, found) if resource is resources.RESOURCE_CLAIMS else found
+
+    def _is_ours(self, pod: Json) -> bool:
+        """True for a pod that waits for this scheduler."""
+        spec = pod.get("spec") or {}
+        if spec.get("schedulerName") != self._name or spec.get("nodeName"):
+            return False
+        if self._namespace not in ("", pod["metadata"].get("namespace")):
+            return False
+        ended = (pod.get("status") or {}).get("phase") in ENDED
+        return not ended and not pod["metadata"].get("deletionTimestamp")
 
     def _current_index(self, cluster: Cluster) -> Index:
         """The index of the slices; a new one if they, or the rules of taints, have changed."""
@@ -143,16 +167,3 @@ class SchedulerLoop:
             self._index = index_of(cluster, self._rules)
             self._indexed = revisions
         return self._index
-
-    def _waiting(self, cluster: Cluster) -> list[Subject]:
-        """Pods for this scheduler, in the order of the queue."""
-        found = []
-        for pod in cluster.pods.values():
-            spec = pod.get("spec") or {}
-            if spec.get("schedulerName") != self._name or spec.get("nodeName"):
-                continue
-            ended = (pod.get("status") or {}).get("phase") in ENDED
-            if ended or pod["metadata"].get("deletionTimestamp"):
-                continue
-            found.append(subjects.of_pod(pod, cluster))
-        return sorted(found, key=subjects.rank)

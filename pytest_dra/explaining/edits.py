@@ -32,6 +32,9 @@ CAPACITY: Final = "capacity-dropped"
 CLASS: Final = "class-selector-dropped"
 REQUEST: Final = "request-dropped"
 
+IN_USE_BINDS: Final = "devices in use"
+"""What binds if devices of others would be enough."""
+
 _COSTS: Final = {
     TAINT: 1, HOLDER: 2, COUNT: 3, CONSTRAINT: 4, SELECTOR: 5, CAPACITY: 5, REQUEST: 6, CLASS: 9,
 }  # fmt: skip
@@ -215,7 +218,7 @@ def holders(trials: Trials) -> Iterator[Edit]:
         more = f" and {len(users) - 1} pods more" if len(users) > 1 else ""
         through = f" (claim {'/'.join(key)})" if users else ""
         yield Edit(
-            kind=HOLDER, text=f"{told}{more} ended{through}", requirement="devices in use",
+            kind=HOLDER, text=f"{told}{more} ended{through}", requirement=IN_USE_BINDS,
             cost=_COSTS[HOLDER], released=frozenset([key]), nodes=frozenset(names),
         )  # fmt: skip
 
@@ -229,6 +232,6 @@ def everything_free(trials: Trials) -> Edit:
     ]
     own = {key_of(one) for one in trials.decision.subject.claims}
     return Edit(
-        kind=HOLDER, text="nothing were in use", requirement="devices in use",
+        kind=HOLDER, text="nothing were in use", requirement=IN_USE_BINDS,
         cost=_COSTS[HOLDER], released=frozenset(released) - own,
     )  # fmt: skip

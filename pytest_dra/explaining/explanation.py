@@ -12,11 +12,14 @@ from pytest_dra.explaining import known
 from pytest_dra.explaining.binding import binding
 from pytest_dra.explaining.changes import Change
 from pytest_dra.explaining.changes import nearest
+from pytest_dra.explaining.edits import HOLDER
+from pytest_dra.explaining.edits import IN_USE_BINDS
 from pytest_dra.explaining.reasons import CAPACITY_EXHAUSTED
 from pytest_dra.explaining.reasons import FREE
 from pytest_dra.explaining.reasons import IN_USE
 from pytest_dra.explaining.reasons import Reason
 from pytest_dra.explaining.reasons import Reasons
+from pytest_dra.explaining.reasons import Seen
 from pytest_dra.explaining.valuetables import ValueTables
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
@@ -96,13 +99,17 @@ def explain(scheduler: Scheduler, subject: Subject) -> Explanation:
         return Explanation(
             subject=subject.name, decision=decision, nodes=reports, notes=notes
         )  # fmt: skip
+    binds = binding(scheduler, decision)
+    changes = nearest(scheduler, decision)
+    matters = not binds or IN_USE_BINDS in binds or any(one.kind == HOLDER for one in changes)
+    notes = preemption(reports) if matters else ()
     return Explanation(
         subject=subject.name,
         decision=decision,
         nodes=reports,
-        binding=binding(scheduler, decision),
-        changes=nearest(scheduler, decision),
-        notes=(*preemption(reports), *known.notes(scheduler, decision, reports)),
+        binding=binds,
+        changes=changes,
+        notes=(*notes, *known.notes(scheduler, decision, reports)),
     )
 
 
@@ -139,6 +146,7 @@ def preemption(reports: tuple[NodeReport, ...]) -> tuple[str, ...]:
 class _Reporter:
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
+        self._newest = known.changing(scheduler.index)
         self._attempts: dict[tuple[int, ...], Attempt] = {}
 
     def report(self, answer: NodeAnswer, subject: Subject) -> NodeReport:
@@ -149,16 +157,17 @@ class _Reporter:
         node = self._scheduler.cluster.nodes.get(answer.node) or {"metadata": {"name": answer.node}}
         view = attempt.index.view(node)
         pools = tuple(f"pool {'/'.join(one.key)} is {one.fault}" for one in view.pools if one.fault)
-        pools += tuple(known.hidden(attempt.index, view, node))
+        pools += tuple(known.hidden(attempt.index, self._newest, view, node))
         requests = []
         tables = ValueTables(view)
         if not view.fault and answer.verdict != FITS:
+            reasons = Reasons(attempt, node, self._scheduler.cluster.holders)
             for unit in attempt.plan.units:
                 claim = "/".join(key_of(dict(attempt.plan.claims[unit.claim])))
                 for option in unit.options:
-                    reasons = Reasons(attempt, option, view, node, self._scheduler.cluster.holders)
-                    report, free = self._request(claim, option, reasons, view.size)
-                    requests.append(report)
+                    seen = reasons.of(unit.claim, option)
+                    requests.append(self._request(claim, option, seen))
+                    free = [one.place for one in seen if one.reason.kind == FREE]
                     tables.add(unit.claim, option, free)
         return NodeReport(
             node=answer.node, verdict=answer.verdict, why=answer.why, pools=pools,
@@ -172,19 +181,12 @@ class _Reporter:
             self._attempts[key] = self._scheduler.attempt(answer.claims)
         return self._attempts[key]
 
-    def _request(
-        self, claim: str, option: Option, reasons: Reasons, size: int
-    ) -> tuple[RequestReport, list[int]]:
-        """The report, and the places of the devices that are free."""
+    def _request(self, claim: str, option: Option, seen: list[Seen]) -> RequestReport:
         found: dict[tuple[str, str], list[tuple[DeviceKey, Reason]]] = {}
-        free: list[int] = []
-        for place in range(size):
-            reason = reasons.of(place)
-            if reason.kind == FREE:
-                free.append(place)
-            else:
-                entry = found.setdefault((reason.kind, reason.text), [])
-                entry.append((reasons.key(place), self._named(reason)))
+        for one in seen:
+            if one.reason.kind != FREE:
+                entry = found.setdefault((one.reason.kind, one.reason.text), [])
+                entry.append((one.device, self._named(one.reason)))
         groups = [
             Group(
                 reason=kind,
@@ -194,16 +196,15 @@ class _Reporter:
             )
             for (kind, text), listed in found.items()
         ]
-        made = RequestReport(
+        return RequestReport(
             claim=claim,
             request=option.full_name,
             class_name=str((option.class_.get("metadata") or {}).get("name") or ""),
             wanted=0 if option.every else option.count,
-            seen=size,
-            free=len(free),
+            seen=len(seen),
+            free=sum(one.reason.kind == FREE for one in seen),
             groups=tuple(groups),
         )
-        return made, free
 
     def _named(self, reason: Reason) -> Reason:
         """Holders by the pods that use the claim, where these are known."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import Final
 
 from pytest_dra.allocator import Index
 from pytest_dra.allocator import nodes
+from pytest_dra.allocator.pools import PoolKey
 from pytest_dra.allocator.pools import View
 from pytest_dra.explaining.reasons import COUNTER
 from pytest_dra.scheduling import Decision
@@ -25,24 +27,31 @@ Json = dict[str, Any]
 
 _ISSUES: Final = "kubernetes/kubernetes#"
 
-_RIGHT_IN: Final = 36
-"""First release that charges stored shares to counters."""
+
+def changing(index: Index) -> dict[PoolKey, int]:
+    """The newest generation of each pool that has slices of several."""
+    found = {}
+    for key, slices in index.by_pool.items():
+        generations = {one.generation for one in slices}
+        if len(generations) > 1:
+            found[key] = max(generations)
+    return found
 
 
-def hidden(index: Index, view: View, node: nodes.Node) -> Iterator[str]:
+def hidden(
+    index: Index, newest: Mapping[PoolKey, int], view: View, node: nodes.Node
+) -> Iterator[str]:
     """Pools that the node does not see although it has slices of them."""
     seen = {pool.key for pool in view.pools}
-    for key in sorted(index.generations_differ - seen):
-        found = index.by_pool[key]
-        newest = max(one.generation for one in found)
+    for key in sorted(set(newest) - seen):
         try:
-            near = [one.generation for one in found if one.reaches(node)]
+            near = [one.generation for one in index.by_pool[key] if one.reaches(node)]
         except nodes.SelectorError:
             continue
-        if near and max(near) < newest:
+        if near and max(near) < newest[key]:
             yield (
                 f"pool {'/'.join(key)} is obsolete: the node's slices have generation "
-                f"{max(near)}, others {newest}"
+                f"{max(near)}, others {newest[key]}"
             )
 
 
@@ -98,13 +107,12 @@ def _generations(scheduler: Scheduler, decision: Decision) -> Iterator[str]:
     if chosen is None:
         return
     view = scheduler.index.view(scheduler.cluster.nodes.get(chosen.node) or {})
+    newest = changing(scheduler.index)
     old = {
         pool.key
         for pool in view.pools
-        if pool.key in scheduler.index.generations_differ and pool.slices
-        and max(one.generation for one in scheduler.index.by_pool[pool.key])
-        > pool.slices[0].generation
-    }  # fmt: skip
+        if pool.slices and newest.get(pool.key, 0) > pool.slices[0].generation
+    }
     for allocation in chosen.results:
         for result in results_of(allocation):
             key = (result["driver"], result["pool"])
@@ -185,7 +193,7 @@ def _alternatives(decision: Decision) -> Iterator[str]:
         if "/" in result["request"]
     ]
     if firsts and decision.subject.pod is not None:
-        group = ((decision.subject.pod.get("spec") or {}).get("workloadRef")) or None
+        group = (decision.subject.pod.get("spec") or {}).get("schedulingGroup")
         if group:
             yield (
                 "Each pod of a group takes its first alternative that fits: nobody goes back on "

@@ -158,19 +158,19 @@ def request_line(request: RequestReport) -> str:
 
 def _group(group: Group) -> str:
     count = len(group.devices)
+    text = group.text
+    first, _, rest = text.partition(" ")
+    if count == 1 and first in _SINGULAR:
+        text = f"{_SINGULAR[first]} {rest}"
     if group.reason in (IN_USE, CAPACITY_EXHAUSTED) and group.details:
         names = [name for name, _ in group.details]
         shown = ", ".join(names[:_NAMES_MAX])
-        return f"{count} {group.text} by {shown}{', ..' if len(names) > _NAMES_MAX else ''}"
-    text = group.text
-    if count == 1 and text.split(" ")[0] in _SINGULAR:
-        first, _, rest = text.partition(" ")
-        text = f"{_SINGULAR[first]} {rest}"
+        return f"{count} {text} by {shown}{', ..' if len(names) > _NAMES_MAX else ''}"
     if not group.details:
         return f"{count} {text}"
-    first, number = group.details[0]
-    rest = "" if number == count and len(group.details) == 1 else ", .."
-    return f"{count} {text} ({first}{rest})"
+    detail, number = group.details[0]
+    others = "" if number == count and len(group.details) == 1 else ", .."
+    return f"{count} {text} ({detail}{others})"
 
 
 _SINGULAR: Final = {

@@ -114,6 +114,13 @@ class Cluster:
                 if key not in found:
                     found.append(key)
 
+    def release(self, key: Key, allocation: Json | None) -> None:
+        """Undo :meth:`hold`."""
+        for result in results_of(allocation):
+            found = self.holders.get(device_of(result)) or []
+            if key in found:
+                found.remove(key)
+
     def state(self, rules: Rules) -> State:
         """What is in use."""
         state = State(rules)
@@ -127,7 +134,9 @@ class Cluster:
         """Names of the pods for which a claim is reserved."""
         claim = self.claims.get(key) or {}
         reserved = (claim.get("status") or {}).get("reservedFor") or ()
-        return [str(one.get("name") or "") for one in reserved]
+        return [
+            str(one.get("name") or "") for one in reserved if one.get("resource") in ("pods", None)
+        ]
 
     def pods_on(self, node: str) -> Iterator[Json]:
         """Pods that take part of a node."""

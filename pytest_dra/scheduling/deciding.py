@@ -175,6 +175,20 @@ class Scheduler:
         if not decision.subject.node:
             self.guests(chosen.node).append(pod)
 
+    def retract(self, decision: Decision) -> None:
+        """Undo :meth:`accept`, the last one first."""
+        chosen = decision.chosen
+        if chosen is None:
+            return
+        for claim, allocation in zip(chosen.claims, chosen.results, strict=True):
+            self.state.remove(allocation)
+            self.cluster.release(key_of(claim), allocation)
+            claim.pop("status", None)
+            if self.cluster.claims.get(key_of(claim)) is claim:
+                del self.cluster.claims[key_of(claim)]
+        if decision.subject.pod is not None and not decision.subject.node:
+            self.guests(chosen.node).pop()
+
 
 def _reserve(claim: Json, pod: Json) -> None:
     """Note that a pod uses a claim."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,13 +16,17 @@ import pytest
 import yaml
 
 from pytest_dra.api.resources import DEVICE_CLASSES
+from pytest_dra.api.resources import LEASES
 from pytest_dra.api.resources import NODES
+from pytest_dra.api.resources import PODS
 from pytest_dra.api.resources import RESOURCE_CLAIMS
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.commands.allocator import run
 from pytest_dra.spec import Json
 from pytest_dra.timeline import Timeline
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
 from tests.objects.sample import claim
 from tests.objects.sample import device
 from tests.objects.sample import device_class
@@ -185,6 +190,16 @@ def test_fit_counts_per_node_and_in_all(folder: Path, capsys: Captured) -> None:
     assert run(["fit", "two", write(*CLUSTER[1:])]) == 1
 
 
+def test_fit_counts_devices_that_nodes_share_once_in_all(folder: Path, capsys: Captured) -> None:
+    shared = resource_slice("network", "node-a", devices=[device(f"n-{n}") for n in range(3)])
+    del shared["spec"]["nodeName"], shared["metadata"]["ownerReferences"]
+    shared["spec"]["allNodes"] = True
+    file = write(shared, *CLUSTER[1:], node("node-b", "u-2"))
+    assert run(["fit", "one", file, "-o", "json"]) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert (counted["nodes"], counted["total"]) == ({"node-a": 3, "node-b": 3}, 3)
+
+
 def test_fit_stops_where_devices_can_be_shared_without_end(folder: Path, capsys: Captured) -> None:
     endless = resource_slice(devices=[{"name": "gpu-0", "allowMultipleAllocations": True}])
     file = write(endless, *CLUSTER[1:])
@@ -289,6 +304,33 @@ def test_a_cluster_is_read_and_only_written_to_when_that_is_asked_for(
     made = client.get(RESOURCE_CLAIMS, "mine", namespace="default")
     assert made["status"]["allocation"]["devices"]["results"][0]["device"] == "gpu-0"
     assert run(["diff", "--kubeconfig", place]) == 0
+    client.close()
+
+
+def test_serve_schedules_until_it_is_told_to_end(cluster: EmbeddedCluster) -> None:
+    client = cluster.admin()
+    client.patch(NODES, "node-a", {"spec": {"taints": None}})
+    asking = pod("main", "", schedulerName="dra-allocator")
+    asking["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "mine"}]
+    client.create(PODS, asking, namespace="default")
+    code = "from pytest_dra.commands.allocator import main; main()"
+    words = ["serve", "--kubeconfig", str(cluster.admin_kubeconfig())]
+    process = subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE)
+    try:
+        found = poll(
+            lambda: client.get(PODS, "main", namespace="default")["spec"].get("nodeName"),
+            Deadline.after(30.0),
+        )
+        lease = client.get(LEASES, "dra-allocator", namespace="kube-system")
+        assert lease["spec"]["holderIdentity"]
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait(timeout=30)
+    assert (found, process.returncode) == ("node-a", 0), told
+    lease = client.get(LEASES, "dra-allocator", namespace="kube-system")
+    assert not lease["spec"].get("holderIdentity")
     client.close()
 
 

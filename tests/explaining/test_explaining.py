@@ -7,6 +7,7 @@ import json
 from pytest_dra.allocator import rules
 from pytest_dra.explaining import plain
 from pytest_dra.explaining import text
+from pytest_dra.spec import Json
 from tests.scheduling.sample import LARGE
 from tests.scheduling.sample import claim
 from tests.scheduling.sample import explained
@@ -177,6 +178,27 @@ def test_where_kubernetes_is_known_to_be_wrong_the_answer_stays_and_a_note_says_
     assert made.verdict == "nofit"
     assert any("kubernetes/kubernetes#140729" in one for one in made.notes)
     assert "2 need more of counter set/memory than is left" in text(made)
+
+
+def of_generation(number: int, name: str, where: str) -> Json:
+    made = gpus(where, numbered(1))
+    made["metadata"]["name"] = name
+    made["spec"]["pool"] = {"name": "pool", "generation": number, "resourceSliceCount": 1}
+    return made
+
+
+def test_devices_of_a_generation_that_is_replaced_elsewhere_are_given_out_with_a_note() -> None:
+    old, new = of_generation(1, "old", "node-a"), of_generation(2, "new", "node-b")
+    made = explained(node("node-a"), old, new, claim("c"))
+    assert made.verdict == "fits"
+    assert any("newer generation on other nodes" in one for one in made.notes)
+
+
+def test_a_pool_that_is_obsolete_on_a_node_is_named() -> None:
+    old, new = of_generation(1, "old", "node-a"), of_generation(2, "new", "node-b")
+    old["spec"]["pool"]["resourceSliceCount"] = 2
+    told = text(explained(node("node-a"), old, new, claim("c")))
+    assert "pool gpu.example.com/pool is obsolete: the node's slices have generation 1" in told
 
 
 def test_an_incomplete_pool_is_named() -> None:
