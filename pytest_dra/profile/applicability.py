@@ -44,7 +44,7 @@ def not_applicable(
 
     The reasons name what would have to be declared, because they go into the report. Static cases
     of a feature concern every driver: they judge a field wherever it occurs, and say themselves
-    where it does not.
+    where it does not; but who does not declare the feature is not asked for an input of theirs.
     """
     if ordinal(kubernetes) < ordinal(case.since):
         return f"applies from Kubernetes {case.since} on"
@@ -56,7 +56,8 @@ def not_applicable(
         return "driver.scope is cluster: nothing registers with a kubelet"
     if scope is Scope.NODE and counted == {CONTROLLER}:
         return "driver.scope is node: there is no controller"
-    for feature in case.features if case.depth is not Depth.STATIC else ():
+    by_sight = case.depth is Depth.STATIC and not missing_inputs(case, profile)
+    for feature in () if by_sight else case.features:
         if not profile.declares(feature):
             return f"feature {feature} is not declared"
         if not feature_applies(feature, kubernetes, enabled=enabled):
