@@ -185,15 +185,18 @@ def rules(
     features: Mapping[str, bool] | None = None,
     *,
     variant: str | None = None,
-    minor: int = LATEST,
+    minor: int | None = None,
 ) -> Rules:
     """The rules for a profile with some gates on top of it.
 
     ``variant`` forces a copy of the allocator; else the first one that supports all that is on.
+    Without ``minor`` the profile of a release stands for that release, any other for the latest.
 
     Raises:
         RulesError: unknown names, or no copy supports the gates.
     """
+    if minor is None:
+        minor = int(profile[2:]) if profile.startswith("1.") and profile in PROFILES else LATEST
     if not OLDEST <= minor <= LATEST:
         raise RulesError(f"no release 1.{minor}, want one of 1.{OLDEST} to 1.{LATEST}")
     if profile not in PROFILES:

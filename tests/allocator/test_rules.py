@@ -35,6 +35,12 @@ def test_the_first_copy_that_supports_the_gates_is_used(
     assert rules(profile, features).variant == variant
 
 
+def test_the_profile_of_a_release_stands_for_it_unless_another_one_is_named() -> None:
+    assert [rules(f"1.{minor}").minor for minor in range(34, 38)] == [34, 35, 36, 37]
+    assert rules("1.34", minor=37).minor == rules().minor == 37
+    assert rules("1.34").variant == "incubating"
+
+
 @pytest.mark.parametrize(
     ("profile", "features", "variant", "names"),
     [

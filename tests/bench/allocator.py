@@ -43,7 +43,7 @@ STORED_MS: Final = {
 
 _DURATION: Final = re.compile(r"([0-9.]+)(h|ms|m|s|µs|ns)")
 _UNITS: Final = {"h": 3.6e6, "m": 6e4, "s": 1e3, "ms": 1.0, "µs": 1e-3, "ns": 1e-6}
-_CASE: Final = re.compile(r"(.+?)\s{2,}total\s+(\S+)")
+_CASE: Final = re.compile(r"(.+?)\s+total\s+\S+\s+cpu\s+(\S+)")
 _CLAIMS: Final = re.compile(r"b  .*selector=(true|false): wall \S+, cpu ([^;]+);")
 
 
