@@ -180,6 +180,15 @@ def test_where_kubernetes_is_known_to_be_wrong_the_answer_stays_and_a_note_says_
     assert "2 need more of counter set/memory than is left" in text(made)
 
 
+def test_a_device_with_shares_in_use_that_is_given_out_as_a_whole_is_noted() -> None:
+    other = held("other", "node-a", "gpu-0")
+    (result,) = other["status"]["allocation"]["devices"]["results"]
+    result["shareID"] = "8f7c5b0e-0000-4000-8000-000000000000"
+    made = explained(node("node-a"), gpus("node-a", numbered(1)), other, claim("c"))
+    assert made.verdict == "fits"
+    assert any("kubernetes/kubernetes#140798" in one for one in made.notes)
+
+
 def of_generation(number: int, name: str, where: str) -> Json:
     made = gpus(where, numbered(1))
     made["metadata"]["name"] = name
