@@ -210,6 +210,22 @@ def test_a_pool_that_is_obsolete_on_a_node_is_named() -> None:
     assert "pool gpu.example.com/pool is obsolete: the node's slices have generation 1" in told
 
 
+def test_counters_that_are_too_small_for_all_are_told_with_what_devices_take() -> None:
+    sets = {"name": "set", "counters": {"memory": {"value": "30Gi"}}}
+    uses = [{"counterSet": "set", "counters": {"memory": {"value": "10Gi"}}}]
+    pool = {"name": "node-a", "generation": 1, "resourceSliceCount": 2}
+    counters, devices = gpus("node-a", []), gpus("node-a", numbered(5, consumesCounters=uses))
+    counters["metadata"]["name"] = "node-a-sets"
+    counters["spec"] = {**counters["spec"], "pool": pool, "sharedCounters": [sets]}
+    devices["spec"]["pool"] = pool
+    made = explained(node("node-a"), counters, devices, claim("c", request(count=4)))
+    assert (
+        "counter set/memory of pool gpu.example.com/node-a: 30Gi left, the 5 free devices take "
+        "10Gi each"
+    ) in text(made)
+    assert [one.text for one in made.changes] == ["request gpu asked for 3 devices"]
+
+
 def test_an_incomplete_pool_is_named() -> None:
     part = gpus("node-a", numbered(1))
     part["spec"]["pool"]["resourceSliceCount"] = 2
