@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pytest_dra.allocator import Attempt
+from pytest_dra.allocator import Index
 from pytest_dra.allocator import State
 from pytest_dra.allocator import rules
+from tests.allocator.objects import CLASSES
 from tests.allocator.objects import NODE
 from tests.allocator.objects import Json
 from tests.allocator.objects import attempt
@@ -35,12 +38,15 @@ def test_devices_are_taken_one_after_the_other_and_given_back() -> None:
 
 
 def test_one_index_serves_while_the_state_changes() -> None:
-    made = attempt([pool("p", [device("a"), device("b")])], claim(request("r")))
-    first = made.on(NODE).results[0]
-    made.state.add(first)
-    assert picked(made.on(NODE).results) == ["b"]
-    made.state.remove(first)
-    assert picked(made.on(NODE).results) == ["a"]
+    current = rules()
+    index, state = Index([pool("p", [device("a"), device("b")])], current), State(current)
+    first = Attempt(index, state, CLASSES, [claim(request("r"))]).on(NODE).results[0]
+    state.add(first)
+    answer = Attempt(index, state, CLASSES, [claim(request("r"))]).on(NODE)
+    assert picked(answer.results) == ["b"]
+    state.remove(first)
+    answer = Attempt(index, state, CLASSES, [claim(request("r"))]).on(NODE)
+    assert picked(answer.results) == ["a"]
 
 
 def test_shares_add_up_and_come_back() -> None:

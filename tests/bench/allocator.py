@@ -15,6 +15,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from pytest_dra.allocator import Attempt
@@ -42,7 +43,7 @@ STORED_MS: Final = {
 
 _DURATION: Final = re.compile(r"([0-9.]+)(h|ms|m|s|µs|ns)")
 _UNITS: Final = {"h": 3.6e6, "m": 6e4, "s": 1e3, "ms": 1.0, "µs": 1e-3, "ns": 1e-6}
-_CASE: Final = re.compile(r"(.+?)\s{2,}total\s+(\S+)")
+_CASE: Final = re.compile(r"(.+?)\s+total\s+\S+\s+cpu\s+(\S+)")
 _CLAIMS: Final = re.compile(r"b  .*selector=(true|false): wall \S+, cpu ([^;]+);")
 
 
@@ -114,12 +115,12 @@ def on_all(index: Index, nodes: list[Json], wanted: Json) -> str:
 def case_row(label: str, case: Case, times: dict[str, float]) -> None:
     """Measure one case; the first run is with nothing remembered."""
     nodes, slices, wanted = case
-    index_ms = measured(lambda: Index(slices, RULES), 3)
+    index_ms = measured(partial(Index, slices, RULES), 3)
     firsts = []
     for _ in range(3):
         index = Index(slices, RULES)
-        firsts.append(measured(lambda i=index: on_all(i, nodes, wanted), 1))  # type: ignore[misc]
-    ours_ms = measured(lambda: on_all(index, nodes, wanted))
+        firsts.append(measured(partial(on_all, index, nodes, wanted), 1))
+    ours_ms = measured(partial(on_all, index, nodes, wanted))
     verdict = on_all(index, nodes, wanted)
     note = f"{verdict}, at first {sorted(firsts)[1]:.2f} ms"
     row(label, index_ms, ours_ms, peer(times, label), note)
@@ -143,11 +144,11 @@ def one_after_another(index: Index, nodes: list[Json], count: int, *expressions:
 def claims_rows(times: dict[str, float]) -> None:
     """Many claims in a large cluster."""
     nodes, slices = fleets.fleet(5000, 8)
-    index_ms = measured(lambda: Index(slices, RULES), 3)
+    index_ms = measured(partial(Index, slices, RULES), 3)
     index = Index(slices, RULES)
     either = f"{fleets.FIELD}.numa == 0 || true"
     for label, expressions in (("b true", [either]), ("b false", [])):
-        ours_ms = measured(lambda e=expressions: one_after_another(index, nodes, 1000, *e), 3)  # type: ignore[misc]
+        ours_ms = measured(partial(one_after_another, index, nodes, 1000, *expressions), 3)
         calls = one_after_another(index, nodes, 1000, *expressions)
         note = f"1,000 claims, 5,000 nodes, {calls} calls, {1e6 / ours_ms:.0f} claims/s"
         row(label, index_ms, ours_ms, peer(times, label), note)
@@ -186,18 +187,18 @@ def fit_rows() -> None:
     building, trying, differing = [], [], []
     for size in sizes:
         nodes, slices = fleets.fleet(size, 8)
-        building.append(least(lambda s=slices: Index(s, RULES)))  # type: ignore[misc]
+        building.append(least(partial(Index, slices, RULES)))
         index = Index(slices, RULES)
-        trying.append(measured(lambda i=index, n=nodes: on_all(i, n, absent)))  # type: ignore[misc]
+        trying.append(measured(partial(on_all, index, nodes, absent)))
         _, slices = fleets.fleet(size, 8, differ=True)
-        differing.append(least(lambda s=slices: Index(s, RULES)))  # type: ignore[misc]
+        differing.append(least(partial(Index, slices, RULES)))
     fits("nodes in an index", sizes, building)
     fits("nodes in an index, no two devices alike", sizes, differing)
     fits("nodes that a claim is tried on", sizes, trying)
     nodes, slices = fleets.fleet(1, 1000)
     index = Index(slices, RULES)
     counts = [100, 200, 400]
-    claims = [least(lambda c=count: one_after_another(index, nodes, c)) for count in counts]  # type: ignore[misc]
+    claims = [least(partial(one_after_another, index, nodes, count)) for count in counts]
     fits("claims one after another on one node", counts, claims)
 
 

@@ -101,6 +101,40 @@ def verdicts(want: Json) -> list[str]:
     return [one.get("class") or ("nofit" if one.get("nofit") else "fits") for one in nodes]
 
 
+class Tally:
+    """What has been compared, and what differs."""
+
+    def __init__(self, patience: int, show: int) -> None:
+        self.patience = patience
+        self.show = show
+        self.counts: Counter[str] = Counter()
+        self.kept: list[tuple[Json, Json]] = []
+
+    def add(self, scenario: Json, want: Json) -> None:
+        """Compare the oracle's answer with ours."""
+        if str(want.get("setupError", "")).startswith("panic"):
+            self.counts["panic"] += 1
+            return
+        if timed_out(want):
+            self.counts["timeout"] += 1
+            return
+        self.counts.update(f"nodes {one}" for one in verdicts(want))
+        self.counts[want.get("variant") or "no variant"] += 1
+        got = answer(scenario, patience=self.patience, minor=release(want))
+        text = difference(want, got)
+        self.counts["differ" if text else "agree"] += 1
+        if text:
+            self.kept.append((scenario, want))
+            if len(self.kept) <= self.show:
+                sys.stdout.write(f"{scenario['id']}: {text}\n")
+
+    def keep(self, stem: Path) -> None:
+        """Write what differs to files."""
+        for suffix, place in (("scenarios", 0), ("goldens", 1)):
+            lines = [json.dumps(pair[place]) for pair in self.kept]
+            stem.with_name(f"{stem.name}-{suffix}.jsonl").write_text("\n".join(lines) + "\n")
+
+
 def main() -> int:
     """The command; 1 if anything differs."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -114,38 +148,19 @@ def main() -> int:
     parser.add_argument("--minor", type=int, default=LATEST, help="release of the oracle")
     parser.add_argument("--show", type=int, default=5)
     arguments = parser.parse_args()
-    counts: Counter[str] = Counter()
-    kept: list[tuple[Json, Json]] = []
+    tally = Tally(arguments.patience, arguments.show)
     start = time.monotonic()
     for first in range(arguments.seed, arguments.seed + arguments.count, BATCH):
         last = min(first + BATCH, arguments.seed + arguments.count)
         batch = [DRAWN[arguments.draw](seed) for seed in range(first, last)]
         if arguments.minor < LATEST:
             batch = [older(one, arguments.minor) for one in batch]
-        for scenario, want in zip(
-            batch, ask(arguments.oracle, batch, arguments.limit), strict=True
-        ):
-            if str(want.get("setupError", "")).startswith("panic"):
-                counts["panic"] += 1
-                continue
-            if timed_out(want):
-                counts["timeout"] += 1
-                continue
-            counts.update(f"nodes {one}" for one in verdicts(want))
-            counts[want.get("variant") or "no variant"] += 1
-            text = difference(
-                want, answer(scenario, patience=arguments.patience, minor=release(want))
-            )
-            counts["differ" if text else "agree"] += 1
-            if text:
-                kept.append((scenario, want))
-                if len(kept) <= arguments.show:
-                    sys.stdout.write(f"{scenario['id']}: {text}\n")
-    if arguments.keep and kept:
-        for suffix, place in (("scenarios", 0), ("goldens", 1)):
-            lines = [json.dumps(pair[place]) for pair in kept]
-            name = f"{arguments.keep.name}-{suffix}.jsonl"
-            arguments.keep.with_name(name).write_text("\n".join(lines) + "\n")
+        answers = ask(arguments.oracle, batch, arguments.limit)
+        for scenario, want in zip(batch, answers, strict=True):
+            tally.add(scenario, want)
+    if arguments.keep and tally.kept:
+        tally.keep(arguments.keep)
+    counts = tally.counts
     sys.stdout.write(f"{dict(sorted(counts.items()))} in {time.monotonic() - start:.0f} s\n")
     sys.stdout.write(f"{counts['agree']} agree, {counts['differ']} differ\n")
     return 1 if counts["differ"] else 0

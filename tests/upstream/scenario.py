@@ -23,6 +23,7 @@ from pytest_dra.allocator import rules
 from pytest_dra.allocator import unavailable
 from pytest_dra.allocator.rules import LATEST
 from pytest_dra.allocator.search import PATIENCE
+from pytest_dra.api.quantity import QuantityError
 
 Json = dict[str, Any]
 
@@ -53,13 +54,14 @@ def answer(
             fill_in(claim)
     if _NO_TIME.fullmatch(scenario.get("timeout") or ""):
         budget = 0
-    game = _Game(scenario, State(current), Index(scenario.get("resourceSlices") or (), current))
-    game.budget, game.patience = budget, patience
     made["variant"] = current.variant
-    if scenario.get("pods"):
-        made["pods"] = [game.pod(pod) for pod in scenario["pods"]]
-    else:
-        made["nodes"] = game.nodes(game.claims, scenario.get("tryNodes"))
+    try:
+        index = Index(scenario.get("resourceSlices") or (), current)
+        game = _Game(scenario, State(current), index)
+        game.budget, game.patience = budget, patience
+        made.update(game.play())
+    except (KeyError, QuantityError) as error:
+        return {**made, "setupError": f"what cannot be read: {error}"}
     return made
 
 
@@ -102,6 +104,12 @@ class _Game:
         nodes: list[Json] = self.scenario.get("nodes") or []
         by_name = {one["metadata"]["name"]: one for one in nodes}
         return [by_name[name] for name in names] if names else nodes
+
+    def play(self) -> Json:
+        """Answers for nodes, or for pods."""
+        if self.scenario.get("pods"):
+            return {"pods": [self.pod(pod) for pod in self.scenario["pods"]]}
+        return {"nodes": self.nodes(self.claims, self.scenario.get("tryNodes"))}
 
     def nodes(self, claims: Sequence[Json], names: Sequence[str] | None) -> list[Json]:
         """Answers for nodes, all of which are tried."""
