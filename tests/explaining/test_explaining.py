@@ -149,6 +149,20 @@ def test_nodes_that_are_alike_share_a_line() -> None:
     assert "node-0, node-1, node-2 and 2 nodes more: 0 devices" in told
 
 
+def test_of_many_nodes_it_makes_no_difference_who_holds_their_devices() -> None:
+    names = [f"node-{number:02}" for number in range(30)]
+    made = explained(
+        *(node(name) for name in names),
+        *(gpus(name, numbered(1)) for name in names),
+        *(held(f"held-{name}", name, "gpu-0", by=f"pod-{name}") for name in names),
+        claim("c"),
+    )
+    lines = [line for line in text(made).splitlines() if line.startswith("node-")]
+    assert lines == [
+        "node-00, node-01, node-02 and 27 nodes more: 1 device: 1 in use by default/pod-node-00"
+    ]
+
+
 def test_a_selector_that_fails_is_said_to_end_the_attempt() -> None:
     made = explained(
         node("node-a"),
