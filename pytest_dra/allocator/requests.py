@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -82,11 +83,16 @@ class Unit:
         return self.options[0].parent is not None
 
 
+def _claim_of(unit: Unit) -> int:
+    return unit.claim
+
+
 class Plan:
     """Claims that are to be allocated together, checked as far as that needs no node.
 
     ``fault`` is not "" if the scheduler aborts whatever the node is. ``units`` are the requests
-    of all claims in order, ``constraints`` one list per claim. In a ``simple`` plan every request
+    of all claims in order, ``by_claim`` their numbers, ``constraints`` one list per claim;
+    ``configured`` says which claims have configurations. In a ``simple`` plan every request
     wants a number of devices and has no alternatives; in a ``plain`` one they are independent.
     """
 
@@ -107,9 +113,28 @@ class Plan:
                 self._read(number, claim)
         except PlanError as error:
             self.fault = str(error)
+        self.by_claim = [
+            range(
+                bisect.bisect_left(self.units, claim, key=_claim_of),
+                bisect.bisect_right(self.units, claim, key=_claim_of),
+            )
+            for claim in range(len(claims))
+        ]
+        self.configured = [
+            self._is_configured(claim, numbers)
+            for claim, numbers in zip(claims, self.by_claim, strict=True)
+        ]
         self.simple = self._is_simple()
         self.plain = self.simple and not any(
             option.admin or option.constraints for option in self.options
+        )
+
+    def _is_configured(self, claim: Mapping[str, Any], numbers: range) -> bool:
+        """True if the claim or the class of a request has a configuration."""
+        sources = [option.class_ for one in numbers for option in self.units[one].options]
+        devices = (claim.get("spec") or {}).get("devices") or {}
+        return bool(devices.get("config")) or any(
+            (one.get("spec") or {}).get("config") for one in sources
         )
 
     def _is_simple(self) -> bool:

@@ -12,7 +12,6 @@ from typing import Final
 from pytest_dra.allocator import nodes
 from pytest_dra.allocator.domains import Fatal
 from pytest_dra.allocator.matching import price_of
-from pytest_dra.allocator.pools import Part
 from pytest_dra.allocator.pools import View
 from pytest_dra.allocator.requests import Option
 from pytest_dra.allocator.requests import Plan
@@ -37,22 +36,19 @@ def results(
         Fatal: a node selector with several terms, which cannot be merged.
     """
     made = []
-    numbers: list[list[int]] = [[] for _ in plan.claims]
-    for number, unit in enumerate(plan.units):
-        numbers[unit.claim].append(number)
-    for claim, source in enumerate(plan.claims):
-        own = [one for one in chosen if plan.units[one[0]].claim == claim]
-        options = [plan.units[one].options[selected.get(one, 0)] for one in numbers[claim]]
-        units = [plan.units[one] for one in numbers[claim]]
+    for claim, numbers in enumerate(plan.by_claim):
+        own = [one for one in chosen if one[0] in numbers]
         devices: Json = {}
-        listed = [_result(option, view, place, rules) for _, option, place in own]
-        if listed:
-            devices["results"] = listed
-        config = _config(source, units, options, rules)
-        if config:
-            devices["config"] = config
+        if own:
+            devices["results"] = [_result(option, view, place, rules) for _, option, place in own]
+        if plan.configured[claim]:
+            units = [plan.units[one] for one in numbers]
+            options = [plan.units[one].options[selected.get(one, 0)] for one in numbers]
+            config = _config(plan.claims[claim], units, options, rules)
+            if config:
+                devices["config"] = config
         one: Json = {"devices": devices}
-        selector = _selector([view.part(place) for *_, place in own], own, node, rules)
+        selector = _selector(view, own, node, rules)
         if selector is not None:
             one["nodeSelector"] = selector
         made.append(one)
@@ -119,12 +115,11 @@ def _config(
     return made
 
 
-def _selector(
-    parts: Sequence[Part], own: Sequence[Chosen], node: nodes.Node, rules: Rules
-) -> Json | None:
+def _selector(view: View, own: Sequence[Chosen], node: nodes.Node, rules: Rules) -> Json | None:
     """The node selector of an allocation, None if it can be used everywhere."""
     term: dict[str, list[Any]] = {}
-    for part, (_, _, place) in zip(parts, own, strict=True):
+    for _, _, place in own:
+        part = view.part(place)
         device = part.layout.devices[place - part.offset]
         holder = device if part.slice.per_device else part.slice.place
         binds = device.get("bindsToNode") and not rules.basic
