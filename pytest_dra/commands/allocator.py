@@ -54,11 +54,24 @@ def _parser(wanted: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def _parsed(words: list[str], wanted: str | None) -> argparse.Namespace:
+    """The options. Files may stand anywhere between them, as for kubectl."""
+    parser = _parser(wanted)
+    parsed, rest = parser.parse_known_args(words)
+    if any(word.startswith("-") and word != "-" for word in rest) or (
+        rest and not hasattr(parsed, "files")
+    ):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        parsed.files = [*parsed.files, *rest]
+    return parsed
+
+
 def run(arguments: Iterable[str]) -> int:
     """Run the command; the exit code."""
     words = list(arguments)
     wanted = next((word for word in words if word in _COMMANDS), None)
-    parsed = _parser(wanted).parse_args(words)
+    parsed = _parsed(words, wanted)
     try:
         code: int = _module(parsed.command).run(parsed)
         return code

@@ -88,13 +88,13 @@ class SchedulerLoop:
         try:
             self._start()
             while not self._stopped.is_set():
+                if not self._leads():
+                    self._stopped.wait(RETRY_S)
+                    continue
                 # The lease has to be renewed also while nothing changes.
-                if self._changed.wait(RETRY_S):
-                    self._changed.clear()
-                    due = True
-                else:
-                    due = self._placer.owes
-                if self._leads() and due and not self._round():
+                due = self._placer.owes or self._changed.wait(RETRY_S)
+                self._changed.clear()
+                if due and not self._round():
                     # All that came in the meantime is one change then.
                     self._stopped.wait(_BACKOFF_S)
         finally:

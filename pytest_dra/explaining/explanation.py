@@ -12,6 +12,7 @@ from pytest_dra.explaining import known
 from pytest_dra.explaining.binding import binding
 from pytest_dra.explaining.changes import Change
 from pytest_dra.explaining.changes import nearest
+from pytest_dra.explaining.countertables import counter_lines
 from pytest_dra.explaining.edits import HOLDER
 from pytest_dra.explaining.edits import IN_USE_BINDS
 from pytest_dra.explaining.reasons import CAPACITY_EXHAUSTED
@@ -160,6 +161,7 @@ class _Reporter:
         pools += tuple(known.hidden(attempt.index, self._newest, view, node))
         requests = []
         tables = ValueTables(view)
+        candidates: set[int] = set()
         if not view.fault and answer.verdict != FITS:
             reasons = Reasons(attempt, node, self._scheduler.cluster.holders)
             for unit in attempt.plan.units:
@@ -169,9 +171,10 @@ class _Reporter:
                     requests.append(self._request(claim, option, seen))
                     free = [one.place for one in seen if one.reason.kind == FREE]
                     tables.add(unit.claim, option, free)
+                    candidates.update(free)
         return NodeReport(
             node=answer.node, verdict=answer.verdict, why=answer.why, pools=pools,
-            values=tables.lines(),
+            values=(*tables.lines(), *counter_lines(attempt, view, candidates)),
             requests=tuple(requests),
         )  # fmt: skip
 

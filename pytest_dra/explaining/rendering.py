@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 from typing import Final
 
@@ -20,6 +21,9 @@ Json = dict[str, Any]
 
 _NAMES_MAX: Final = 3
 """Holders, or nodes that are alike, that are named."""
+
+_KINDS_MAX: Final = 10
+"""Kinds of nodes from which on those are alike whose devices have different holders."""
 
 _LINES_MAX: Final = 40
 """Kinds of nodes that are told."""
@@ -114,11 +118,15 @@ def _lines(explanation: Explanation) -> Iterator[str]:
 
 def _nodes(explanation: Explanation) -> Iterator[str]:
     """Nodes, those together of which the same is to be said."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for report in explanation.nodes:
-        if report.verdict != FITS or explanation.decision.chosen is None:
-            alike.setdefault(tuple(node_lines(report)), []).append(report.node or "<any>")
-    for lines, names in list(alike.items())[:_LINES_MAX]:
+    told = [
+        one
+        for one in explanation.nodes
+        if one.verdict != FITS or explanation.decision.chosen is None
+    ]
+    alike = _alike(told, names=True)
+    if len(alike) > _KINDS_MAX:
+        alike = _alike(told, names=False)
+    for lines, names in list(alike.values())[:_LINES_MAX]:
         shown = ", ".join(names[:_NAMES_MAX])
         more = f" and {len(names) - _NAMES_MAX} nodes more" if len(names) > _NAMES_MAX else ""
         if len(lines) == 1:
@@ -130,23 +138,38 @@ def _nodes(explanation: Explanation) -> Iterator[str]:
         yield f"and {len(alike) - _LINES_MAX} kinds of nodes more (-o json has all)"
 
 
-def node_lines(report: NodeReport) -> Iterator[str]:
-    """What is to be said of one node, without its name."""
+def _alike(
+    reports: Sequence[NodeReport], *, names: bool
+) -> dict[tuple[str, ...], tuple[list[str], list[str]]]:
+    """Lines of the first of the nodes that are alike, with the nodes' names.
+
+    Without ``names`` it makes no difference who holds the devices.
+    """
+    found: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
+    for one in reports:
+        key = tuple(node_lines(one, names=names))
+        entry = found.setdefault(key, (list(node_lines(one)), []))
+        entry[1].append(one.node or "<any>")
+    return found
+
+
+def node_lines(report: NodeReport, *, names: bool = True) -> Iterator[str]:
+    """What is to be said of one node, without its name; ``names`` are those of holders."""
     if report.why:
         yield f"{_WORDS[report.verdict]}: {report.why}"
     yield from report.pools
     several = len(report.requests) > 1
     for request in report.requests:
         name = f"{request.claim} {request.request}: " if several else ""
-        yield f"{name}{request_line(request)}"
+        yield f"{name}{request_line(request, names=names)}"
     yield from report.values
     if not report.why and not report.requests:
         yield _WORDS[report.verdict]
 
 
-def request_line(request: RequestReport) -> str:
+def request_line(request: RequestReport, *, names: bool = True) -> str:
     """The devices of a node as one request sees them."""
-    parts = [_group(one) for one in request.groups]
+    parts = [_group(one, names=names) for one in request.groups]
     if request.free or not parts:
         wanted = f"wants {request.wanted}" if request.wanted else "wants all"
         parts.append(f"{request.free} free ({wanted})")
@@ -156,16 +179,16 @@ def request_line(request: RequestReport) -> str:
     return f"{devices}: {', '.join(parts)}"
 
 
-def _group(group: Group) -> str:
+def _group(group: Group, *, names: bool) -> str:
     count = len(group.devices)
     text = group.text
     first, _, rest = text.partition(" ")
     if count == 1 and first in _SINGULAR:
         text = f"{_SINGULAR[first]} {rest}"
     if group.reason in (IN_USE, CAPACITY_EXHAUSTED) and group.details:
-        names = [name for name, _ in group.details]
-        shown = ", ".join(names[:_NAMES_MAX])
-        return f"{count} {text} by {shown}{', ..' if len(names) > _NAMES_MAX else ''}"
+        holders = [name for name, _ in group.details] if names else []
+        shown = ", ".join(holders[:_NAMES_MAX])
+        return f"{count} {text} by {shown}{', ..' if len(holders) > _NAMES_MAX else ''}"
     if not group.details:
         return f"{count} {text}"
     detail, number = group.details[0]

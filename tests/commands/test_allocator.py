@@ -143,6 +143,7 @@ def test_bad_input_is_told_with_file_and_line(folder: Path, capsys: Captured) ->
         ["allocate", "in.yaml", "--feature-gates", "DRAAdminAccess=maybe"],
         ["allocate", "in.yaml", "--apply"],
         ["explain", "nobody", "in.yaml"],
+        ["explain", "pod/nobody", "-o", "json", "in.yaml"],
         ["fit", "template/one", "in.yaml", "--limit", "0"],
         ["minimize", "claim/nobody", "in.yaml"],
     ],
@@ -167,6 +168,14 @@ def test_explain_lets_the_queue_go_first_unless_it_is_told_not_to(
     assert run(["explain", "default/second", file, "-o", "json"]) == 1
     captured = capsys.readouterr().out
     assert json.loads(captured[captured.index("{") :])["verdict"] == "nofit"
+
+
+def test_files_may_stand_behind_options(folder: Path, capsys: Captured) -> None:
+    first, second = write(*CLUSTER), write(pod("p", "one"), name="pod.yaml")
+    assert run(["explain", "pod/p", "-o", "json", first, "--alone", second]) == 0
+    assert json.loads(capsys.readouterr().out)["node"] == "node-a"
+    with pytest.raises(SystemExit):
+        run(["allocate", first, "--nothing"])
 
 
 def test_explain_shows_what_a_claim_has(folder: Path, capsys: Captured) -> None:

@@ -149,6 +149,20 @@ def test_nodes_that_are_alike_share_a_line() -> None:
     assert "node-0, node-1, node-2 and 2 nodes more: 0 devices" in told
 
 
+def test_of_many_nodes_it_makes_no_difference_who_holds_their_devices() -> None:
+    names = [f"node-{number:02}" for number in range(30)]
+    made = explained(
+        *(node(name) for name in names),
+        *(gpus(name, numbered(1)) for name in names),
+        *(held(f"held-{name}", name, "gpu-0", by=f"pod-{name}") for name in names),
+        claim("c"),
+    )
+    lines = [line for line in text(made).splitlines() if line.startswith("node-")]
+    assert lines == [
+        "node-00, node-01, node-02 and 27 nodes more: 1 device: 1 in use by default/pod-node-00"
+    ]
+
+
 def test_a_selector_that_fails_is_said_to_end_the_attempt() -> None:
     made = explained(
         node("node-a"),
@@ -180,6 +194,15 @@ def test_where_kubernetes_is_known_to_be_wrong_the_answer_stays_and_a_note_says_
     assert "2 need more of counter set/memory than is left" in text(made)
 
 
+def test_a_device_with_shares_in_use_that_is_given_out_as_a_whole_is_noted() -> None:
+    other = held("other", "node-a", "gpu-0")
+    (result,) = other["status"]["allocation"]["devices"]["results"]
+    result["shareID"] = "8f7c5b0e-0000-4000-8000-000000000000"
+    made = explained(node("node-a"), gpus("node-a", numbered(1)), other, claim("c"))
+    assert made.verdict == "fits"
+    assert any("kubernetes/kubernetes#140798" in one for one in made.notes)
+
+
 def of_generation(number: int, name: str, where: str) -> Json:
     made = gpus(where, numbered(1))
     made["metadata"]["name"] = name
@@ -199,6 +222,22 @@ def test_a_pool_that_is_obsolete_on_a_node_is_named() -> None:
     old["spec"]["pool"]["resourceSliceCount"] = 2
     told = text(explained(node("node-a"), old, new, claim("c")))
     assert "pool gpu.example.com/pool is obsolete: the node's slices have generation 1" in told
+
+
+def test_counters_that_are_too_small_for_all_are_told_with_what_devices_take() -> None:
+    sets = {"name": "set", "counters": {"memory": {"value": "30Gi"}}}
+    uses = [{"counterSet": "set", "counters": {"memory": {"value": "10Gi"}}}]
+    pool = {"name": "node-a", "generation": 1, "resourceSliceCount": 2}
+    counters, devices = gpus("node-a", []), gpus("node-a", numbered(5, consumesCounters=uses))
+    counters["metadata"]["name"] = "node-a-sets"
+    counters["spec"] = {**counters["spec"], "pool": pool, "sharedCounters": [sets]}
+    devices["spec"]["pool"] = pool
+    made = explained(node("node-a"), counters, devices, claim("c", request(count=4)))
+    assert (
+        "counter set/memory of pool gpu.example.com/node-a: 30Gi left, the 5 free devices take "
+        "10Gi each"
+    ) in text(made)
+    assert [one.text for one in made.changes] == ["request gpu asked for 3 devices"]
 
 
 def test_an_incomplete_pool_is_named() -> None:
