@@ -163,13 +163,25 @@ class Client:
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
         return self._request("PATCH", path, body=body, content_type="application/merge-patch+json")
 
-    def delete(self, resource: Resource, name: str, *, namespace: str | None = None) -> Json:
-        """Delete one object at once (no grace period)."""
-        return self._request(
-            "DELETE",
-            resource.path(namespace=namespace, name=name),
-            body={"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0},
-        )
+    def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        grace_s: int | None = 0,
+        uid: str = "",
+    ) -> Json:
+        """Delete one object, at once unless a grace period is given (None: its own).
+
+        With ``uid`` only that object is meant: 409 if another one has its name.
+        """
+        body: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        if grace_s is not None:
+            body["gracePeriodSeconds"] = grace_s
+        if uid:
+            body["preconditions"] = {"uid": uid}
+        return self._request("DELETE", resource.path(namespace=namespace, name=name), body=body)
 
     def delete_collection(
         self, resource: Resource, *, namespace: str | None = None, field_selector: str = ""

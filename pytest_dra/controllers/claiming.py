@@ -1,0 +1,291 @@
+"""Claims of pods: made of templates, reserved, given back, and taken away when nobody needs them.
+
+Facts: the resource claim controller of Kubernetes 1.37.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Final
+
+from pytest_dra.api import resources
+from pytest_dra.controllers import allocations
+from pytest_dra.controllers import podclaims
+from pytest_dra.controllers.allocations import FINALIZER
+from pytest_dra.controllers.events import WARNING
+from pytest_dra.controllers.events import Events
+from pytest_dra.controllers.looping import NOT_FOUND
+from pytest_dra.controllers.looping import RETRY_S
+from pytest_dra.controllers.looping import ControlLoop
+from pytest_dra.controllers.looping import Within
+from pytest_dra.controllers.looping import everywhere
+from pytest_dra.controllers.looping import pause_after
+from pytest_dra.controllers.looping import soonest
+from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
+from pytest_dra.scheduling.cluster import Key
+from pytest_dra.scheduling.cluster import allocation_of
+from pytest_dra.scheduling.cluster import key_of
+from pytest_dra.scheduling.subjects import POD_CLAIM
+from pytest_dra.spec import Json
+
+COMPONENT: Final = "resource_claim"
+"""The source of its events."""
+
+FAILED: Final = "FailedResourceClaimCreation"
+"""The reason of the event where a claim cannot be made."""
+
+_LISTED: Final = (
+    resources.PODS,
+    resources.RESOURCE_CLAIMS,
+    resources.RESOURCE_CLAIM_TEMPLATES,
+)
+
+
+class TemplateError(Exception):
+    """A claim cannot be made of its template."""
+
+
+class ClaimController(ControlLoop):
+    """See the module. ``within``: the namespaces that it acts in."""
+
+    def __init__(self, client: Client, *, within: Within = everywhere) -> None:
+        super().__init__(client, _LISTED, within=within)
+        self._events = Events(client, COMPONENT)
+        self._made: dict[tuple[str, str], str] = {}
+        self._pods: dict[Key, Json] = {}
+        self._claims: dict[Key, Json] = {}
+
+    def round(self) -> float | None:
+        """All pods, then all claims."""
+        self._pods = {key_of(one): one for one in self.objects(resources.PODS)}
+        self._claims = {key_of(one): one for one in self.objects(resources.RESOURCE_CLAIMS)}
+        living = {str(one["metadata"].get("uid")) for one in self._pods.values()}
+        self._made = {key: name for key, name in self._made.items() if key[0] in living}
+        pause: float | None = None
+        for pod in self._pods.values():
+            if not pod["metadata"].get("deletionTimestamp"):
+                pause = soonest(pause, self._serve(pod))
+        for claim in self._claims.values():
+            try:
+                self._tidy(claim)
+            except KubeError as error:
+                pause = soonest(pause, pause_after(error))
+        return pause
+
+    # pods
+
+    def _serve(self, pod: Json) -> float | None:
+        """Give a pod the claims that it lacks; seconds until another attempt."""
+        if podclaims.is_done(pod):
+            return None
+        try:
+            self._make_claims(pod)
+            self._reserve(pod)
+        except TemplateError as error:
+            self._events.tell(pod, WARNING, FAILED, str(error))
+            return RETRY_S
+        except KubeError as error:
+            return pause_after(error)
+        return None
+
+    def _make_claims(self, pod: Json) -> None:
+        made: dict[str, str] = {}
+        for entry in podclaims.entries(pod):
+            if not entry.get("resourceClaimTemplateName") or self._has(pod, entry):
+                continue
+            made[entry["name"]] = self._made_before(pod, entry) or self._make(pod, entry)
+        known = {
+            one["name"]: one["resourceClaimName"]
+            for one in (pod.get("status") or {}).get("resourceClaimStatuses") or ()
+            if one.get("resourceClaimName")
+        }
+        named = {**known, **made}
+        if named == known:
+            return
+        statuses = [{"name": one, "resourceClaimName": named[one]} for one in sorted(named)]
+        namespace, name = key_of(pod)
+        body = {
+            "metadata": {"uid": pod["metadata"].get("uid")},
+            "status": {"resourceClaimStatuses": statuses},
+        }
+        written = self.client.patch(
+            resources.PODS, name, body, namespace=namespace, subresource="status"
+        )
+        self.written(resources.PODS, written)
+
+    def _has(self, pod: Json, entry: Json) -> bool:
+        """True if an entry of a pod needs no claim, or has the one that its status names."""
+        name = podclaims.name_of(pod, entry)
+        if name is None:
+            return False
+        if name == "":
+            return True
+        claim = self._claims.get((key_of(pod)[0], name))
+        if claim is None:
+            # It may have been made a moment ago.
+            return self._exists(pod, name)
+        return podclaims.is_of(claim, pod)
+
+    def _made_before(self, pod: Json, entry: Json) -> str:
+        """Name of a claim that was made for an entry though its pod does not know; "" if none."""
+        namespace, _ = key_of(pod)
+        for key, claim in self._claims.items():
+            annotations = claim["metadata"].get("annotations") or {}
+            mine = key[0] == namespace and podclaims.is_of(claim, pod)
+            if mine and annotations.get(POD_CLAIM) == entry["name"]:
+                return key[1]
+        name = self._made.get(_place(pod, entry), "")
+        return name if name and self._exists(pod, name) else ""
+
+    def _exists(self, pod: Json, name: str) -> bool:
+        try:
+            found = self.client.get(resources.RESOURCE_CLAIMS, name, namespace=key_of(pod)[0])
+        except KubeError as error:
+            if error.code == NOT_FOUND:
+                return False
+            raise
+        return podclaims.is_of(found, pod)
+
+    def _make(self, pod: Json, entry: Json) -> str:
+        namespace, _ = key_of(pod)
+        wanted = entry["resourceClaimTemplateName"]
+        template = next(
+            (
+                one
+                for one in self.objects(resources.RESOURCE_CLAIM_TEMPLATES)
+                if key_of(one) == (namespace, wanted)
+            ),
+            None,
+        )
+        where = f"PodResourceClaim {entry['name']}"
+        if template is None:
+            raise TemplateError(f'{where}: resource claim template "{wanted}": not found')
+        body = _of_template(template, pod, entry)
+        try:
+            made = self.client.create(resources.RESOURCE_CLAIMS, body, namespace=namespace)
+        except KubeError as error:
+            if error.code and error.code < _TROUBLE:
+                raise TemplateError(f"{where}: create ResourceClaim: {error}") from error
+            raise
+        found = str(made["metadata"]["name"])
+        self._made[_place(pod, entry)] = found
+        return found
+
+    def _reserve(self, pod: Json) -> None:
+        """A pod that was put on a node by somebody else than the scheduler gets its claims."""
+        if not (pod.get("spec") or {}).get("nodeName"):
+            return
+        for name, owned in podclaims.names_of(pod):
+            claim = self._claims.get((key_of(pod)[0], name))
+            if claim is None or (owned and not podclaims.is_of(claim, pod)):
+                continue
+            if allocation_of(claim) is None or allocations.is_reserved(claim, pod):
+                continue
+            used = (claim.get("status") or {}).get("reservedFor") or ()
+            if len(used) < allocations.CONSUMERS_MAX:
+                self._took(allocations.write(self.client, claim, None, pod))
+
+    # claims
+
+    def _tidy(self, claim: Json) -> None:
+        """Take reservations, allocation, finalizer and claim away as far as nobody needs them."""
+        meta = claim["metadata"]
+        used = (claim.get("status") or {}).get("reservedFor") or []
+        left = [one for one in used if self._is_needed(claim, one)]
+        protected = FINALIZER in (meta.get("finalizers") or ())
+        if len(left) < len(used):
+            claim = self._give_back(claim, left, deallocate=protected and not left)
+        elif protected and meta.get("deletionTimestamp") and not left:
+            claim = self._give_back(claim, left, deallocate=True)
+        if not left and not meta.get("deletionTimestamp") and self._is_orphaned(claim):
+            namespace, name = key_of(claim)
+            uid = str(meta.get("uid") or "")
+            self.client.delete(resources.RESOURCE_CLAIMS, name, namespace=namespace, uid=uid)
+
+    def _is_needed(self, claim: Json, consumer: Json) -> bool:
+        """False for a pod that is gone or done; other consumers are not ours to judge."""
+        if consumer.get("apiGroup") or consumer.get("resource") != "pods":
+            return True
+        namespace, _ = key_of(claim)
+        pod = self._pod(namespace, str(consumer.get("name")))
+        if pod is None or pod["metadata"].get("uid") != consumer.get("uid"):
+            return False
+        return not podclaims.is_done(pod)
+
+    def _pod(self, namespace: str, name: str) -> Json | None:
+        """A pod as it is known, or as the server has it where it is not known (yet)."""
+        found = self._pods.get((namespace, name))
+        if found is not None:
+            return found
+        try:
+            return self.client.get(resources.PODS, name, namespace=namespace)
+        except KubeError as error:
+            if error.code == NOT_FOUND:
+                return None
+            raise
+
+    def _give_back(self, claim: Json, left: list[Json], *, deallocate: bool) -> Json:
+        """Write who still uses a claim; without an allocation nothing keeps it any more."""
+        namespace, _ = key_of(claim)
+        changed = copy.deepcopy(claim)
+        status = changed.setdefault("status", {})
+        had = copy.deepcopy(status)
+        status.pop("reservedFor", None)
+        if left:
+            status["reservedFor"] = left
+        if deallocate:
+            status.pop("allocation", None)
+        if status != had:
+            changed = self._took(
+                self.client.replace(
+                    resources.RESOURCE_CLAIMS, changed, namespace=namespace, subresource="status"
+                )
+            )
+        finalizers = changed["metadata"].get("finalizers") or []
+        if FINALIZER not in finalizers or allocation_of(changed) is not None:
+            return changed
+        meta = {**changed["metadata"], "finalizers": [x for x in finalizers if x != FINALIZER]}
+        written = self.client.replace(
+            resources.RESOURCE_CLAIMS, {**changed, "metadata": meta}, namespace=namespace
+        )
+        return self._took(written)
+
+    def _is_orphaned(self, claim: Json) -> bool:
+        """True if a claim was made for a pod that is gone, replaced, or done."""
+        name, uid = podclaims.owner_of(claim)
+        if not name:
+            return False
+        pod = self._pod(key_of(claim)[0], name)
+        return pod is None or pod["metadata"].get("uid") != uid or podclaims.is_done(pod)
+
+    def _took(self, claim: Json) -> Json:
+        self.written(resources.RESOURCE_CLAIMS, claim)
+        return claim
+
+
+_TROUBLE: Final = 500
+"""Answers from here on are no refusals."""
+
+
+def _place(pod: Json, entry: Json) -> tuple[str, str]:
+    return str(pod["metadata"].get("uid")), str(entry["name"])
+
+
+def _of_template(template: Json, pod: Json, entry: Json) -> Json:
+    """The claim that a template makes for an entry of a pod."""
+    inner = template.get("spec") or {}
+    given = inner.get("metadata") or {}
+    meta = pod["metadata"]
+    owner = {
+        "apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta.get("uid") or "",
+        "controller": True,
+    }  # fmt: skip
+    made: Json = {
+        "generateName": podclaims.name_base(meta["name"], entry["name"]),
+        "annotations": {**(given.get("annotations") or {}), POD_CLAIM: entry["name"]},
+        "ownerReferences": [owner],
+    }
+    if given.get("labels"):
+        made["labels"] = dict(given["labels"])
+    return {"metadata": made, "spec": copy.deepcopy(inner.get("spec") or {})}
