@@ -23,7 +23,9 @@ from pytest_dra.stash import SETTINGS
 if TYPE_CHECKING:
     from pytest_dra.bench import Bench
     from pytest_dra.bench import Instance
+    from pytest_dra.bench.allocating import ReferenceAllocator
     from pytest_dra.bench.matching import Matching
+    from pytest_dra.bench.pods import Pods
     from pytest_dra.clusters.protocol import Cluster
     from pytest_dra.session import Session
 
@@ -111,3 +113,32 @@ def dra_namespace(dra_cluster: Cluster) -> Iterator[str]:
         yield name
     finally:
         dra_cluster.admin().delete(NAMESPACES, name)
+
+
+@pytest.fixture
+def dra_allocator(
+    dra_session: Session, dra_cluster: Cluster, dra_namespace: str
+) -> Iterator[ReferenceAllocator]:
+    """The reference allocator, which schedules the pods of the test's namespace.
+
+    With it run the controllers that make claims of templates, give them back and evict pods.
+    """
+    from pytest_dra.bench.allocating import ReferenceAllocator
+
+    gates = dra_session.plan.feature_gates
+    with ReferenceAllocator(dra_cluster, namespaces=(dra_namespace,), gates=gates) as allocator:
+        yield allocator
+
+
+@pytest.fixture
+def dra_pod(
+    dra_bench: Bench, dra_driver: Instance, dra_allocator: ReferenceAllocator, dra_namespace: str
+) -> Iterator[Pods]:
+    """Called: a pod with a claim for a device of the driver, which the driver has prepared.
+
+    At the end of the test its pods are deleted, and their claims unprepared and given back.
+    """
+    from pytest_dra.bench.pods import Pods
+
+    with Pods(dra_bench, dra_allocator, dra_namespace) as pods:
+        yield pods

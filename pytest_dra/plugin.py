@@ -12,10 +12,12 @@ import pytest
 
 from pytest_dra.attaching import check_alone
 from pytest_dra.attaching import teller
+from pytest_dra.fixtures import dra_allocator
 from pytest_dra.fixtures import dra_bench
 from pytest_dra.fixtures import dra_cluster
 from pytest_dra.fixtures import dra_driver
 from pytest_dra.fixtures import dra_namespace
+from pytest_dra.fixtures import dra_pod
 from pytest_dra.fixtures import dra_select
 from pytest_dra.fixtures import dra_session
 from pytest_dra.options import OPTIONS
@@ -34,7 +36,16 @@ from pytest_dra.suite import is_case_directory
 from pytest_dra.suite import is_the_packaged
 from pytest_dra.suite import objects_collected
 
-__all__ = ["dra_bench", "dra_cluster", "dra_driver", "dra_namespace", "dra_select", "dra_session"]
+__all__ = [
+    "dra_allocator",
+    "dra_bench",
+    "dra_cluster",
+    "dra_driver",
+    "dra_namespace",
+    "dra_pod",
+    "dra_select",
+    "dra_session",
+]
 
 MARKER = "dra_case(id): a conformance case of pytest-dra"
 

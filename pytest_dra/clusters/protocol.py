@@ -158,6 +158,9 @@ class Cluster(Protocol):
     def admin(self) -> Client:
         """The suite's own identity: may do everything."""
 
+    def admin_kubeconfig(self) -> Path:
+        """A kubeconfig for that identity, for clients of one's own."""
+
     def kubelet(self, node: str) -> Client:
         """The identity of the node's kubelet (``system:node:NODE``)."""
 

@@ -17,6 +17,7 @@ from pytest_dra.commands.allocatorinput import NAME
 from pytest_dra.commands.allocatorinput import InputError
 from pytest_dra.controllers import scheduling
 from pytest_dra.controllers.leading import Leader
+from pytest_dra.controllers.looping import SyncError
 from pytest_dra.objects import live
 
 
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         signal.signal(one, stop)
     try:
         loop.run()
-    except scheduling.SyncError as error:
+    except SyncError as error:
         raise InputError(str(error)) from error
     finally:
         client.close()

@@ -29,6 +29,11 @@ def name_of(pod: Json, entry: Json) -> str | None:
     return None
 
 
+def are_made(pod: Json) -> bool:
+    """False as long as a claim of a pod has still to be made of its template."""
+    return all(name_of(pod, one) is not None for one in entries(pod))
+
+
 def names_of(pod: Json) -> Iterator[tuple[str, bool]]:
     """Names of all claims of a pod, and whether the pod has to own them.
 

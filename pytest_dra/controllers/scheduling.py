@@ -9,9 +9,13 @@ from typing import Final
 from pytest_dra.allocator import Index
 from pytest_dra.allocator import Rules
 from pytest_dra.api import resources
+from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.informer import Informer
 from pytest_dra.controllers.leading import RETRY_S
 from pytest_dra.controllers.leading import Leader
+from pytest_dra.controllers.looping import SyncError
+from pytest_dra.controllers.looping import Within
+from pytest_dra.controllers.looping import everywhere
 from pytest_dra.controllers.placing import Placer
 from pytest_dra.kube import Client
 from pytest_dra.scheduling import Cluster
@@ -24,7 +28,7 @@ from pytest_dra.spec import Json
 NAME: Final = "dra-allocator"
 """The ``schedulerName`` of the pods that are scheduled here."""
 
-_BACKOFF_S: Final = 1.0
+BACKOFF_S: Final = 1.0
 """Pause after a round that left pods waiting, as the first of kube-scheduler's."""
 
 _SYNC_S: Final = 30.0
@@ -40,10 +44,6 @@ _LISTED: Final = (
 )
 
 
-class SyncError(Exception):
-    """The cluster's objects cannot be read."""
-
-
 class SchedulerLoop:
     """Schedules until it is stopped.
 
@@ -53,6 +53,8 @@ class SchedulerLoop:
         name: which pods are scheduled, and the component in events.
         leader: only while it leads anything is written; None to be alone.
         namespace: only pods of this namespace; of all if it is empty.
+        within: only pods of these namespaces.
+        backoff_s: pause in seconds after a round that left pods waiting.
     """
 
     def __init__(
@@ -63,12 +65,16 @@ class SchedulerLoop:
         name: str = NAME,
         leader: Leader | None = None,
         namespace: str = "",
+        within: Within = everywhere,
+        backoff_s: float = BACKOFF_S,
     ) -> None:
         self._client = client
         self._rules = rules
         self._name = name
         self._leader = leader
         self._namespace = namespace
+        self._within = within
+        self._backoff_s = backoff_s
         self._changed = threading.Event()
         self._stopped = threading.Event()
         self._informers = {
@@ -96,7 +102,7 @@ class SchedulerLoop:
                 self._changed.clear()
                 if due and not self._round():
                     # All that came in the meantime is one change then.
-                    self._stopped.wait(_BACKOFF_S)
+                    self._stopped.wait(self._backoff_s)
         finally:
             for informer in self._informers.values():
                 informer.stop()
@@ -154,10 +160,12 @@ class SchedulerLoop:
         spec = pod.get("spec") or {}
         if spec.get("schedulerName") != self._name or spec.get("nodeName"):
             return False
-        if self._namespace not in ("", pod["metadata"].get("namespace")):
+        namespace = str(pod["metadata"].get("namespace") or "")
+        if self._namespace not in ("", namespace) or not self._within(namespace):
             return False
-        ended = (pod.get("status") or {}).get("phase") in ENDED
-        return not ended and not pod["metadata"].get("deletionTimestamp")
+        if (pod.get("status") or {}).get("phase") in ENDED or not podclaims.are_made(pod):
+            return False
+        return not pod["metadata"].get("deletionTimestamp")
 
     def _current_index(self, cluster: Cluster) -> Index:
         """The index of the slices; a new one if they, or the rules of taints, have changed."""
