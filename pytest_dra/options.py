@@ -28,6 +28,9 @@ CDI_LIBRARIES: Final = (AUTO, "1.1.0", "1.1.2")
 CEL_OWN: Final = "own"
 CEL_PYTHON: Final = "cel-python"
 CEL_ENGINES: Final = (CEL_OWN, CEL_PYTHON)
+REFERENCE: Final = "reference"
+KUBE_SCHEDULER: Final = "kube-scheduler"
+ALLOCATORS: Final = (REFERENCE, KUBE_SCHEDULER)
 
 FLAG: Final = "command line"
 DEFAULT: Final = "default"
@@ -134,6 +137,13 @@ OPTIONS: Final = (
         CEL_OWN,
         "ENGINE",
         choices=CEL_ENGINES,
+    ),
+    Option(
+        "--dra-allocator",
+        "what gives devices to pods: reference (own), or a whole cluster's kube-scheduler",
+        REFERENCE,
+        "ALLOCATOR",
+        choices=ALLOCATORS,
     ),
     Option(
         "--dra-suite",

@@ -11,6 +11,8 @@ from typing import Final
 from pytest_dra.options import ATTACH
 from pytest_dra.options import CEL_OWN
 from pytest_dra.options import CEL_PYTHON
+from pytest_dra.options import KUBE_SCHEDULER
+from pytest_dra.options import REFERENCE
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 
@@ -33,6 +35,12 @@ def check_later_features(settings: Settings) -> None:
     if cluster not in (EMBEDDED, APISERVER):
         raise OptionError(
             f"--dra-cluster: got {cluster!r}, want embedded, apiserver, kind or kubeconfig:CONTEXT"
+        )
+    if settings["dra_allocator"] == KUBE_SCHEDULER:
+        raise OptionError(
+            f"--dra-allocator={KUBE_SCHEDULER}: no kube-scheduler runs with "
+            f"--dra-cluster={cluster}, and whole clusters are not in this release yet; "
+            f"use --dra-allocator={REFERENCE}"
         )
     driver = settings["dra_driver"]
     if driver and not _is_process(driver):

@@ -116,7 +116,10 @@ class Pod:
         return [one for claim in self.claims() for one in results_of(allocation_of(claim))]
 
     def cdi_ids(self, container: str = "") -> list[str]:
-        """The CDI ids that the drivers have returned for a container; without a name the first."""
+        """The CDI ids that a container gets, in the order of its claims.
+
+        Without a name it is the first container.
+        """
         pod = self.read()
         part = self._container(pod, container)
         held = {one.claim.name: one for one in self._agent.claims_of(self.uid)}

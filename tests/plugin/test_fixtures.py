@@ -135,3 +135,77 @@ def test_devices_are_selected_by_either_engine_of_cel(runs: Runs) -> None:
     # It finds the devices, too, but has no type check.
     done = runs.really("--dra-suite=off", "--dra-cel-engine=cel-python", "-k", "types")
     done.assert_outcomes(failed=1, deselected=1)
+
+
+PODS = """
+import pytest
+from pytest_dra.api.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
+
+GPU = 'device.attributes["fake.dra.example"].kind == "gpu"'
+
+def test_a_pod_gets_a_device_and_gives_it_back(dra_pod, dra_driver):
+    pod = dra_pod(selector=GPU)
+    (device,) = pod.devices()
+    assert (device["driver"], device["device"]) == ("fake.dra.example", "gpu-0")
+    assert f"{device['pool']}/gpu-0" in pod.environment().values()
+    (claim,) = pod.claims()
+    assert [one["name"] for one in claim["status"]["reservedFor"]] == [pod.name]
+    assert dra_driver.tree().naming([claim["metadata"]["uid"]])
+    pod.delete()
+    assert not dra_driver.tree().naming([claim["metadata"]["uid"]])
+    assert pod.phase == ""
+
+def test_a_claim_is_shared_until_its_last_pod_ends(dra_pod, dra_cluster, dra_namespace):
+    name = dra_pod.claim(count=2)
+    first, second = dra_pod(claim=name), dra_pod(claim=name)
+    assert first.cdi_ids() == second.cdi_ids() != []
+    first.finish()
+    assert second.claims()[0]["status"]["allocation"]
+    second.finish("Failed")
+    pod = dra_pod(claim=name)
+    assert pod.node
+
+def test_a_pod_of_ones_own_shows_what_each_container_gets(dra_pod):
+    template = dra_pod.template(count=1)
+    container = {"name": "main", "image": "none"}
+    used = {"claims": [{"name": "gpu", "request": "devices"}]}
+    pod = dra_pod(manifest={
+        "metadata": {"name": "mine"},
+        "spec": {
+            "containers": [container, {**container, "name": "second", "resources": used}],
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
+        },
+    })
+    assert pod.cdi_ids() == [] and pod.environment() == {}
+    assert len(pod.cdi_ids("second")) == 1
+
+def test_a_pod_that_does_not_fit_says_why(dra_pod, dra_allocator, dra_namespace):
+    pod = dra_pod(count=20, wait=False)
+    with pytest.raises(AssertionError, match="(?s)FailedScheduling.*request devices: 20 devices"):
+        pod.wait_running(within_s=0.5)
+    assert "does not fit" in dra_allocator.explain(dra_namespace, pod.name)
+
+def test_nothing_is_left(dra_bench, dra_cluster):
+    client = dra_cluster.admin()
+    assert client.list(RESOURCE_CLAIMS) == client.list(DEVICE_CLASSES) == []
+"""
+
+
+def test_a_pod_with_a_claim_goes_all_the_way_to_prepared_devices_and_back(runs: Runs) -> None:
+    runs.pytester.makepyfile(test_pods=PODS)
+    runs.really("--dra-suite=off").assert_outcomes(passed=5)
+
+
+def test_pods_of_tests_and_cases_do_not_meet(runs: Runs) -> None:
+    runs.pytester.makepyfile("""
+        def test_own(dra_pod, dra_bench):
+            claim = dra_bench.claim(dra_bench.devices(2)[1:])
+            assert not dra_bench.prepare(claim).error_for(claim.uid)
+            assert dra_pod().environment()
+            assert dra_bench.claims.living == (claim,)
+    """)
+    done = runs.really(
+        "--dra-driver=fake", "--dra-suite=with", "--dra-case=PREP-001,UNP-001",
+        "--dra-require=partial",
+    )  # fmt: skip
+    done.assert_outcomes(passed=3, deselected=EVERY - 2)

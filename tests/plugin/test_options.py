@@ -48,6 +48,7 @@ VALUES = {
     "dra_kubernetes": ("1.34", "1.35", "1.36"),
     "dra_cdi_library": ("1.1.0", "1.1.2", "1.1.0"),
     "dra_cel_engine": ("cel-python", "own", "cel-python"),
+    "dra_allocator": ("kube-scheduler", "reference", "kube-scheduler"),
     "dra_suite": ("only", "with", "off"),
     "dra_logs": ("never", "always", "on-failure"),
     "dra_benches": ("2", "3", "1"),

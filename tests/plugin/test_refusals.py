@@ -61,6 +61,15 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
             "--dra-cluster: got 'minikube', want embedded, apiserver, kind or kubeconfig:CONTEXT",
         ),
         (
+            "--dra-allocator=kube-scheduler",
+            "--dra-allocator=kube-scheduler: no kube-scheduler runs with --dra-cluster=embedded, "
+            "and whole clusters are not in this release yet; use --dra-allocator=reference",
+        ),
+        (
+            "--dra-allocator=volcano",
+            "--dra-allocator: got 'volcano', want one of reference, kube-scheduler",
+        ),
+        (
             "--dra-kubernetes=1.38",
             "--dra-kubernetes: got '1.38', want one of 1.34, 1.35, 1.36, 1.37",
         ),
