@@ -121,6 +121,11 @@ class ControlLoop:
         self._changed.set()
 
     @property
+    def synced(self) -> bool:
+        """True once it knows all objects."""
+        return all(one.synced.is_set() for one in self._informers.values())
+
+    @property
     def stopped(self) -> bool:
         """True once it is to end."""
         return self._stopped.is_set()

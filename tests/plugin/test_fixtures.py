@@ -139,7 +139,7 @@ def test_devices_are_selected_by_either_engine_of_cel(runs: Runs) -> None:
 
 PODS = """
 import pytest
-from pytest_dra.api.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
+from pytest_dra.api.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS
 
 GPU = 'device.attributes["fake.dra.example"].kind == "gpu"'
 
@@ -185,6 +185,26 @@ def test_a_pod_that_does_not_fit_says_why(dra_pod, dra_allocator, dra_namespace)
         pod.wait_running(within_s=0.5)
     assert "does not fit" in dra_allocator.explain(dra_namespace, pod.name)
 
+def test_an_evicted_pod_gives_its_devices_back(dra_pod, dra_cluster, dra_driver):
+    pod = dra_pod()
+    (device,), (claim,) = pod.devices(), pod.claims()
+    selector = {name: device[name] for name in ("driver", "pool", "device")}
+    taint = {"key": "example.com/broken", "effect": "NoExecute"}
+    body = {"metadata": {"name": "broken"}, "spec": {"deviceSelector": selector, "taint": taint}}
+    dra_cluster.admin().create(DEVICE_TAINT_RULES, body)
+    pod.wait_gone()
+    assert not dra_driver.tree().naming([claim["metadata"]["uid"]])
+    assert dra_pod().devices() != [device]
+    dra_cluster.admin().delete(DEVICE_TAINT_RULES, "broken")
+
+def test_a_driver_that_is_gone_is_waited_for(dra_pod, dra_driver):
+    dra_driver.kill()
+    pod = dra_pod(wait=False)
+    with pytest.raises(AssertionError, match="FailedPrepareDynamicResources.*NodePrepareResources"):
+        pod.wait_running(within_s=2)
+    dra_driver.start_again()
+    assert pod.wait_running().environment()
+
 def test_nothing_is_left(dra_bench, dra_cluster):
     client = dra_cluster.admin()
     assert client.list(RESOURCE_CLAIMS) == client.list(DEVICE_CLASSES) == []
@@ -193,7 +213,7 @@ def test_nothing_is_left(dra_bench, dra_cluster):
 
 def test_a_pod_with_a_claim_goes_all_the_way_to_prepared_devices_and_back(runs: Runs) -> None:
     runs.pytester.makepyfile(test_pods=PODS)
-    runs.really("--dra-suite=off").assert_outcomes(passed=5)
+    runs.really("--dra-suite=off").assert_outcomes(passed=7)
 
 
 def test_pods_of_tests_and_cases_do_not_meet(runs: Runs) -> None:
