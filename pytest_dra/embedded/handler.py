@@ -40,7 +40,6 @@ from pytest_dra.embedded.recorded import RecordedRequest
 from pytest_dra.embedded.recorded import Unread
 from pytest_dra.embedded.reviews import review
 from pytest_dra.embedded.routing import Route
-from pytest_dra.embedded.selectors import named_in
 from pytest_dra.embedded.trouble import Effect
 from pytest_dra.embedded.trouble import Rules
 from pytest_dra.embedded.trouble import Scope
@@ -250,7 +249,7 @@ class Handler:
                 resource=route.plural,
                 subresource=route.subresource,
                 namespace=route.namespace or "",
-                name=route.name or named_in(fields),
+                name=route.name or routing.named_in(fields),
                 fields=fields,
             )
         )

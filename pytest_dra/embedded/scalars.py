@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import datetime
 import re
 from collections.abc import Callable
@@ -93,7 +92,7 @@ def read_bytes(value: Any) -> str:
     text = read_string(value)
     try:
         base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise ScalarError(f"illegal base64: {error}") from error
     return text
 

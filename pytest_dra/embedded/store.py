@@ -96,7 +96,6 @@ class Store:
         self._owned: dict[str, set[tuple[str, Key]]] = {}
         self._history = history
         self.version = int(time.time() * _VERSIONS_PER_SECOND)
-        self._began = self.version
 
     def bucket(self, kind: str) -> Bucket:
         """The objects of a stored kind, named like ``resource.ResourceSlice``."""
@@ -238,7 +237,7 @@ class Store:
     def since(self, kind: str, rv: int) -> list[Change] | None:
         """The changes after version ``rv``; None if some of them are forgotten."""
         bucket = self.bucket(kind)
-        if rv < max(bucket.forgotten, self._began):
+        if rv < bucket.forgotten:
             return None
         at = bisect.bisect_right([change.rv for change in bucket.history], rv)
         return list(_tail(bucket.history, at))

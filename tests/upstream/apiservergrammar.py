@@ -353,7 +353,7 @@ class Sequencer:
             return self._collected(self._dice.pick(self._watches))
         query = self._selectors(kind)
         if self._dice.chance(60):
-            query["resourceVersion"] = self._dice.pick((self._saved("rv"), "0", "1", ""))
+            query["resourceVersion"] = self._dice.pick((self._saved("rv"), "0", ""))
         if self._dice.chance(30):
             query["allowWatchBookmarks"] = "true"
         if self._dice.chance(25):
