@@ -1,9 +1,9 @@
 """Record what a real kube-apiserver answers to scripts, in the normal form of the replay.
 
-    KUBEBUILDER_ASSETS=DIR python -m tests.upstream.apiserver_record SCRIPT... --out DIR [--profile P]
+    python -m tests.upstream.apiserver_record SCRIPT... --out DIR [--profile P]
 
-Writes ``DIR/P/<script>.jsonl``. Texts of messages are left out: they are nobody's to repeat, and no
-replay compares them.
+``KUBEBUILDER_ASSETS`` names the folder of its programs. Writes ``DIR/P/<script>.jsonl``. Texts of
+messages are left out: they are nobody's to repeat, and no replay compares them.
 """
 
 from __future__ import annotations
