@@ -148,6 +148,25 @@ def label_key_error(text: str) -> str:
     return ""
 
 
+def label_key_errors(text: str) -> list[str]:
+    """All that is wrong with a label key: each of its rules may be broken for itself."""
+    prefix, slash, name = text.rpartition("/")
+    if "/" in prefix:
+        return ["must be a name with an optional DNS subdomain prefix and '/'"]
+    found = []
+    if slash and not prefix:
+        found.append("the prefix must not be empty")
+    elif slash and (error := dns_subdomain_error(prefix)):
+        found.append(f"prefix {prefix!r}: {error}")
+    if not name:
+        found.append("the name must not be empty")
+    elif len(name) > LABEL_MAX:
+        found.append("the name " + _too_long(LABEL_MAX))
+    if _LABEL_NAME.fullmatch(name) is None:
+        found.append("the name must be letters, digits, '-', '_' or '.', alphanumeric at both ends")
+    return found
+
+
 def label_value_error(text: str) -> str:
     """A label value: empty, or at most 63 of letters, digits, ``-_.``, alphanumeric at the ends."""
     if not text:

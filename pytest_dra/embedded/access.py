@@ -92,16 +92,6 @@ Authorizer = Callable[[Attempt], bool]
 """True if the attempt is allowed."""
 
 
-def named(verb: str, fields: str) -> str:
-    """The one object that a list, watch or deletecollection selects; "" where it may be several."""
-    if verb in ("list", "watch", "deletecollection"):
-        for each in fields.replace("==", "=").split(","):
-            label, _, value = each.partition("=")
-            if label == "metadata.name":
-                return value
-    return ""
-
-
 def everyone_known(attempt: Attempt) -> bool:
     """The default: whoever has a token may do everything."""
     return attempt.user is not ANONYMOUS

@@ -67,6 +67,9 @@ def _variants(cause: Cause) -> Iterator[Cause]:
         yield dataclasses.replace(cause, reason="FieldValueNotSupported")
     elif ".conditions[" in field and reason == "Required" and field.endswith(".type"):
         yield from [dataclasses.replace(cause, reason="FieldValueInvalid")] * 2
+    elif field.startswith("metadata.ownerReferences[") and reason == "Required":
+        bare = re.sub(r"\[\d+\]", "", field)
+        yield dataclasses.replace(cause, field=bare, reason="FieldValueInvalid")
     elif field.startswith("metadata.ownerReferences[") and "disallowed" in cause.message:
         yield dataclasses.replace(cause, field="metadata.ownerReferences")
     else:

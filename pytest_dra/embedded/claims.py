@@ -114,15 +114,20 @@ class ResourceClaimTemplates(Strategy):
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """Inner metadata holds labels and annotations only."""
+        self._validate_spec(obj, ctx, report)
+        check_admin_access(obj["spec"]["spec"], ctx, report)
+
+    @staticmethod
+    def _validate_spec(obj: Json, ctx: Context, report: Report) -> None:
         inner = obj["spec"]["metadata"]
         for name in sorted(inner):
             if name not in ("labels", "annotations") and inner[name]:
                 report.forbidden(f"spec.metadata.{name}", "cannot be set")
         metadata.validate_labels(inner, report, "spec.metadata")
         ClaimRules(obj["spec"]["spec"], "spec.spec", ctx.version, report).validate()
-        check_admin_access(obj["spec"]["spec"], ctx, report)
 
     def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
-        """Nothing in the spec may change."""
+        """Nothing in the spec may change; what is wrong with the new one is told as well."""
+        self._validate_spec(new, ctx, report)
         if typed.prune(self.kind, new)["spec"] != old["spec"]:
             report.invalid("spec", "", "field is immutable")

@@ -45,18 +45,28 @@ class DeviceClasses(Strategy):
         )
         name = spec.get("extendedResourceName")
         if name is not None:
-            report.format("spec.extendedResourceName", name, extended_resource_error(name))
-            if not name and ctx.version.minor >= _EMPTY_TWICE_SINCE:
-                report.invalid("spec.extendedResourceName", name, "must not be empty")
+            found = extended_resource_errors(name)
+            if not name and ctx.version.minor < _EMPTY_TWICE_SINCE:
+                found = found[:1]
+            for error in found:
+                report.invalid("spec.extendedResourceName", name, error)
 
 
-def extended_resource_error(name: str) -> str:
-    """A resource name with a domain that is not of Kubernetes itself."""
+def extended_resource_errors(name: str) -> list[str]:
+    """A resource name with a domain that is not of Kubernetes itself, and room for a prefix."""
     domain, slash, _ = name.partition("/")
-    native = not slash or domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
-    if native or name.startswith("requests."):
-        return "must be a valid extended resource name"
-    return names.label_key_error(f"requests.{name}")
+    found = []
+    if not slash:
+        found.append("must be a domain-prefixed path, such as example.com/name")
+    elif domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
+        found.append("must not be of the domain kubernetes.io")
+    if name.startswith(_QUOTA):
+        found.append(f"must not begin with {_QUOTA}")
+    return found + names.label_key_errors(_QUOTA + name)
+
+
+_QUOTA: Final = "requests."
+"""What stands in front of a resource's name in a quota."""
 
 
 class DeviceTaintRules(Strategy):
@@ -64,10 +74,21 @@ class DeviceTaintRules(Strategy):
 
     generation: ClassVar[bool] = True
     status: ClassVar[bool] = True
+    unconditional_update: ClassVar[bool] = False
+    unconditional_status: ClassVar[bool] = False
 
     def default(self, obj: Json) -> None:
         """A taint without a time gets the present."""
         obj["spec"]["taint"].setdefault("timeAdded", now())
+
+    def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
+        """Another effect begins now, unless the client says when."""
+        super().prepare_update(new, old, ctx)
+        taint, before = new["spec"]["taint"], old["spec"]["taint"]
+        if taint.get("effect") != before.get("effect") and (
+            taint.get("timeAdded") == before.get("timeAdded")
+        ):
+            taint["timeAdded"] = now()
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """Selector and taint."""

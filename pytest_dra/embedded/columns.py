@@ -37,10 +37,10 @@ def definitions(kind: str) -> tuple[list[Json], Cells]:
     titles, cells = _KINDS.get(kind, _OTHERS)
     return [
         {
-            "name": title.lstrip("+#"),
-            "type": "integer" if title.startswith("#") else "string",
+            "name": title.lstrip("+#@"),
+            "type": _TYPES.get(title[0], "string"),
             "format": "name" if title.lstrip("+") == "Name" else "",
-            "description": f"{title.lstrip('+#')} of the {kind}",
+            "description": f"{title.lstrip('+#@')} of the {kind}",
             "priority": int(title.startswith("+")),
         }
         for title in titles
@@ -48,11 +48,11 @@ def definitions(kind: str) -> tuple[list[Json], Cells]:
 
 
 def _name(obj: Json) -> str:
-    return str(obj["metadata"]["name"])
+    return str(obj["metadata"].get("name", ""))
 
 
 def _age(obj: Json) -> str:
-    return since(obj["metadata"]["creationTimestamp"])
+    return since(obj["metadata"].get("creationTimestamp"))
 
 
 def _slice(obj: Json) -> list[Any]:
@@ -64,7 +64,7 @@ def _claim(obj: Json) -> list[Any]:
     states = ["deleted"] if "deletionTimestamp" in obj["metadata"] else []
     status = obj["status"]
     if status.get("allocation") is None:
-        states.append("pending")
+        states = states or ["pending"]
     else:
         states.append("allocated")
         if status.get("reservedFor"):
@@ -127,44 +127,54 @@ def _event(obj: Json) -> list[Any]:
         obj.get("reason", ""),
         f"{about.get('kind', '').lower()}/{about.get('name', '')}",
         about.get("fieldPath", ""),
-        obj["source"].get("component", ""),
+        _source(obj),
         obj.get("message", "").strip(),
         since(obj.get("firstTimestamp") or last),
-        str(obj.get("count", 1)),
+        obj.get("count", 0) or (obj.get("series") or {}).get("count", 0) or 1,
         _name(obj),
     ]
+
+
+def _source(event: Json) -> str:
+    source = event.get("source") or {}
+    component = source.get("component") or event.get("reportingComponent", "")
+    host = source.get("host") or event.get("reportingInstance", "")
+    return f"{component}, {host}" if host else component
 
 
 def _lease(obj: Json) -> list[Any]:
     return [_name(obj), obj["spec"].get("holderIdentity", ""), _age(obj)]
 
 
-def _definition(obj: Json) -> list[Any]:
-    return [_name(obj), obj["metadata"]["creationTimestamp"]]
-
-
-def _namespace(obj: Json) -> list[Any]:
-    return [_name(obj), obj["status"].get("phase", ""), _age(obj)]
+def _config_map(obj: Json) -> list[Any]:
+    count = len(obj.get("data") or {}) + len(obj.get("binaryData") or {})
+    return [_name(obj), count, _age(obj)]
 
 
 def _secret(obj: Json) -> list[Any]:
     return [_name(obj), obj.get("type", ""), len(obj.get("data") or {}), _age(obj)]
 
 
-def _config_map(obj: Json) -> list[Any]:
-    entries = len(obj.get("data") or {}) + len(obj.get("binaryData") or {})
-    return [_name(obj), entries, _age(obj)]
+def _namespace(obj: Json) -> list[Any]:
+    return [_name(obj), obj["status"].get("phase", ""), _age(obj)]
 
 
 def _binding(obj: Json) -> list[Any]:
-    role = obj["roleRef"]
-    subjects: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
-    for subject in obj.get("subjects") or []:
-        account = subject["kind"] == "ServiceAccount"
-        place = f"{subject.get('namespace', '')}/" if account else ""
-        subjects.setdefault(subject["kind"], []).append(place + subject["name"])
-    shown = [", ".join(names) for names in list(subjects.values())[:3]]
-    return [_name(obj), f"{role['kind']}/{role['name']}", _age(obj), *shown]
+    role, subjects = obj["roleRef"], obj.get("subjects") or []
+    users, groups = (
+        ", ".join(found["name"] for found in subjects if found["kind"] == kind)
+        for kind in ("User", "Group")
+    )
+    accounts = ", ".join(
+        f"{found.get('namespace', '')}/{found['name']}"
+        for found in subjects
+        if found["kind"] == "ServiceAccount"
+    )
+    return [_name(obj), f"{role['kind']}/{role['name']}", _age(obj), users, groups, accounts]
+
+
+def _definition(obj: Json) -> list[Any]:
+    return [_name(obj), obj["metadata"].get("creationTimestamp", "")]
 
 
 def _policy(obj: Json) -> list[Any]:
@@ -191,8 +201,9 @@ _OTHERS: Final[tuple[tuple[str, ...], Cells]] = (("Name", "Age"), _plain)
 
 _NODE: Final = "Name Status Roles Age Version +Internal-IP +External-IP +OS-Image +Kernel-Version"
 _POD: Final = ("Name", "Ready", "Status", "Restarts", "Age", "+IP", "+Node", "+Nominated Node")
-_BINDING: Final = ("Name", "Role", "Age", "+Users", "+Groups", "+ServiceAccounts")
 _EVENT: Final = ("Last Seen", "Type", "Reason", "Object", "+Subobject", "+Source", "Message")
+
+_BINDING: Final = ("Name", "Role", "Age", "+Users", "+Groups", "+ServiceAccounts")
 
 _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
     {
@@ -204,14 +215,14 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
         "ResourcePoolStatusRequest": (tuple(_POOLS.split()), poolstatus.cells),
         "Event": ((*_EVENT, "+First Seen", "+Count", "+Name"), _event),
         "Lease": (("Name", "Holder", "Age"), _lease),
-        "CustomResourceDefinition": (("Name", "Created At"), _definition),
+        "ConfigMap": (("Name", "Data", "Age"), _config_map),
+        "Secret": (("Name", "Type", "Data", "Age"), _secret),
         "Namespace": (("Name", "Status", "Age"), _namespace),
-        "Secret": (("Name", "Type", "#Data", "Age"), _secret),
-        "ConfigMap": (("Name", "#Data", "Age"), _config_map),
-        "Role": (("Name", "Created At"), _definition),
-        "ClusterRole": (("Name", "Created At"), _definition),
+        "Role": (("Name", "@Created At"), _definition),
+        "ClusterRole": (("Name", "@Created At"), _definition),
         "RoleBinding": (_BINDING, _binding),
         "ClusterRoleBinding": (_BINDING, _binding),
+        "CustomResourceDefinition": (("Name", "Created At"), _definition),
         "ValidatingAdmissionPolicy": (("Name", "#Validations", "ParamKind", "Age"), _policy),
         "ValidatingAdmissionPolicyBinding": (
             ("Name", "PolicyName", "ParamRef", "Age"),
@@ -219,4 +230,6 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], Cells]]] = MappingProxyType(
         ),
     }
 )
-"""Titles and cells by kind; ``+``: shown by ``-o wide`` only, ``#``: a number."""
+"""Titles and cells by kind; ``+``: shown by ``-o wide`` only, ``#``: a number, ``@``: a time."""
+
+_TYPES: Final = {"#": "integer", "@": "date"}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import re
+import ipaddress
 from typing import Any
 from typing import ClassVar
 from typing import Final
@@ -11,22 +10,18 @@ from typing import Final
 from pytest_dra.api import names
 from pytest_dra.api.resources import PODS
 from pytest_dra.embedded import errors
+from pytest_dra.embedded import podadmission
 from pytest_dra.embedded import raw
 from pytest_dra.embedded.report import Report
 from pytest_dra.embedded.strategy import Context
 from pytest_dra.embedded.strategy import Strategy
 from pytest_dra.spec import Json
 
-_CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
-
 NOT_READY: Final = {"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"}
 """The taint that admission puts on a new node."""
 
 GRACE_S: Final = 30
 """Termination grace of a pod that asks for none."""
-
-OBJECT_MAX: Final = 1024 * 1024
-"""Most bytes of data in a ConfigMap or Secret."""
 
 
 class Workloads(Strategy):
@@ -40,29 +35,6 @@ class Workloads(Strategy):
             obj["spec"] = raw.spelled({"replicas": 1, **obj["spec"]})
 
 
-class Rbac(Strategy):
-    """Roles and bindings, whose names may be anything that fits into a path."""
-
-    create_on_update: ClassVar[bool] = True
-
-    def name_error(self, name: str) -> str:
-        """No slash and no percent sign."""
-        if name in (".", "..") or "/" in name or "%" in name:
-            return "may not be '.' or '..', nor contain '/' or '%'"
-        return ""
-
-    def default(self, obj: Json) -> None:
-        """Bindings refer to RBAC, and their users and groups live there."""
-        if "roleRef" in obj and not obj["roleRef"].get("apiGroup"):
-            obj["roleRef"]["apiGroup"] = _RBAC
-        for subject in obj.get("subjects") or []:
-            if subject.get("kind") in ("User", "Group"):
-                subject.setdefault("apiGroup", _RBAC)
-
-
-_RBAC: Final = "rbac.authorization.k8s.io"
-
-
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -70,6 +42,7 @@ class Nodes(Strategy):
     """Nodes: a new one is tainted, its status may be given at once."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
 
     def prepare_create(self, obj: Json, ctx: Context) -> None:
         """The status stays: a kubelet registers with it."""
@@ -77,8 +50,22 @@ class Nodes(Strategy):
         if not any(taint.get("key") == NOT_READY["key"] for taint in taints):
             taints.append(dict(NOT_READY))
 
+    def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
+        """Who provides the node, and its address ranges, can be told once."""
+        self.validate_create(new, ctx, report)
+        told = old["spec"].get("providerID")
+        if told and new["spec"].get("providerID") != told:
+            report.invalid("spec.providerID", new["spec"].get("providerID"), "is set already")
+        ranges = old["spec"].get("podCIDRs")
+        if ranges and new["spec"].get("podCIDRs") != ranges:
+            why = 'node updates may not change podCIDR except from "" to valid'
+            report.forbidden("spec.podCIDRs", why)
+
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """A taint needs key and effect; the server says ``metadata`` where it means ``spec``."""
+        for index, text in enumerate(obj["spec"].get("podCIDRs") or []):
+            report.format(f"spec.podCIDRs[{index}]", text, _range_error(text))
+        seen: set[tuple[str, str]] = set()
         for index, taint in enumerate(obj["spec"].get("taints") or []):
             path = f"metadata.taints[{index}]"
             report.format(f"{path}.key", taint["key"], names.label_key_error(taint["key"]))
@@ -91,18 +78,40 @@ class Nodes(Strategy):
                 report.required(f"{path}.effect")
             elif taint["effect"] not in _EFFECTS:
                 report.not_supported(f"{path}.effect", taint["effect"], _EFFECTS)
+            if (taint["key"], taint["effect"]) in seen:
+                report.duplicate(path, taint["key"])
+            seen.add((taint["key"], taint["effect"]))
 
     def default(self, obj: Json) -> None:
-        """Allocatable defaults to capacity."""
+        """Allocatable defaults to capacity; the first address range has two names."""
+        spec = obj["spec"]
+        if spec.get("podCIDR"):
+            if (spec.get("podCIDRs") or [""])[0] != spec["podCIDR"]:
+                spec["podCIDRs"] = [spec["podCIDR"]]
+        elif spec.get("podCIDRs"):
+            spec["podCIDR"] = spec["podCIDRs"][0]
         status = obj["status"]
         if status.get("capacity") and not status.get("allocatable"):
             status["allocatable"] = dict(status["capacity"])
+
+
+def _range_error(text: str) -> str:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+    return "" if "/" in text else "must be a valid CIDR value"
+
+
+_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
+"""Finalizers of a namespace's spec that need no domain."""
 
 
 class Namespaces(Strategy):
     """Namespaces: labelled with their name, Active until they are deleted."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
 
     def name_error(self, name: str) -> str:
         """A label, because it stands in DNS names."""
@@ -110,6 +119,7 @@ class Namespaces(Strategy):
 
     def default(self, obj: Json) -> None:
         """The label that names it; a generated name is known only in ``prepare_create``."""
+        obj["status"].setdefault("phase", "Active")
         name = obj["metadata"].get("name")
         if name:
             obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = name
@@ -122,6 +132,14 @@ class Namespaces(Strategy):
         if "kubernetes" not in finalizers:
             finalizers.append("kubernetes")
 
+    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
+        """Finalizers of the spec are named as others are."""
+        for text in obj["spec"].get("finalizers") or []:
+            report.format("spec.finalizers", text, names.label_key_error(text))
+            if "/" not in text and text not in _FINALIZERS:
+                why = "name is neither a standard finalizer name nor is it fully qualified"
+                report.invalid("spec.finalizers", text, why)
+
     def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
         """Finalizers of the spec and status stay."""
         super().prepare_update(new, old, ctx)
@@ -133,6 +151,12 @@ class Leases(Strategy):
 
     create_on_update: ClassVar[bool] = True
     unconditional_update: ClassVar[bool] = False
+
+    def drop_gated(self, new: Json, old: Json | None, ctx: Context) -> None:
+        """Coordinated leader election is off unless somebody turns its gate."""
+        for name in ("strategy", "preferredHolder"):
+            if name not in ((old or {}).get("spec") or {}):
+                new["spec"].pop(name, None)
 
     def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
         """Durations and counts are positive, a holder is not empty."""
@@ -147,51 +171,13 @@ class Leases(Strategy):
                 spec["leaseTransitions"],
                 "must be greater than or equal to 0",
             )
-        if spec.get("strategy") and "preferredHolder" not in spec:
-            return
-
-
-class ConfigMaps(Strategy):
-    """ConfigMaps and their keys."""
-
-    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
-        """Keys are file names, the whole is at most 1 MiB."""
-        size = 0
-        for part in ("data", "binaryData"):
-            for key, value in (obj.get(part) or {}).items():
-                _validate_key(f"{part}[{key}]", key, report)
-                size += len(value.encode()) if part == "data" else len(base64.b64decode(value))
-        if size > OBJECT_MAX:
-            report.too_long("[]", OBJECT_MAX)
-
-
-class Secrets(Strategy):
-    """Secrets: ``stringData`` goes into ``data``."""
-
-    def default(self, obj: Json) -> None:
-        """Type and plain text."""
-        obj.setdefault("type", "Opaque")
-
-    def prepare_create(self, obj: Json, ctx: Context) -> None:
-        """Write-only text is stored encoded."""
-        plain = obj.pop("stringData", None) or {}
-        for key, text in plain.items():
-            obj.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
-
-    def prepare_update(self, new: Json, old: Json, ctx: Context) -> None:
-        """The same for updates."""
-        self.prepare_create(new, ctx)
-
-    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
-        """Keys are file names."""
-        for key in obj.get("data") or {}:
-            _validate_key(f"data[{key}]", key, report)
 
 
 class Pods(Strategy):
     """Pods, as far as a driver or a claim controller looks at them; nothing runs them."""
 
     status: ClassVar[bool] = True
+    status_with_metadata: ClassVar[bool] = True
     generation: ClassVar[bool] = True
 
     def default(self, obj: Json) -> None:
@@ -214,8 +200,7 @@ class Pods(Strategy):
             if resources.get("limits") or resources.get("requests"):
                 quality = "Burstable"
         obj["status"] = {"phase": "Pending", "qosClass": quality}
-        obj["spec"].setdefault("serviceAccountName", "default")
-        obj["spec"].setdefault("serviceAccount", obj["spec"]["serviceAccountName"])
+        podadmission.complete(obj["spec"])
 
     def admit(self, obj: Json, old: Json | None, ctx: Context) -> None:
         """The ServiceAccount has to exist."""
@@ -235,19 +220,38 @@ class Pods(Strategy):
         spec = obj["spec"]
         if not spec.get("containers"):
             report.required("spec.containers")
+        for name, known in _WORDS.items():
+            if spec[name] not in known:
+                report.not_supported(f"spec.{name}", spec[name], known)
+        if spec.get("nodeName"):
+            error = names.dns_subdomain_error(spec["nodeName"])
+            report.format("spec.nodeName", spec["nodeName"], error)
+        taken: set[str] = set()
         claims = _validate_claims(spec.get("resourceClaims") or [], report)
         for kind in ("initContainers", "containers"):
             for index, container in enumerate(spec.get(kind) or []):
                 where = f"spec.{kind}[{index}]"
-                report.format(f"{where}.name", container["name"], _required_label(container))
+                _validate_container(container, where, taken, report)
                 _validate_uses(container["resources"], claims, f"{where}.resources", report)
 
     def validate_update(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
         """Of the spec only images and a few more may change."""
+        self.validate_create(new, ctx, report)
         if _fixed_spec(new) != _fixed_spec(old):
             report.forbidden(
                 "spec", "pod updates may not change fields other than `spec.containers[*].image`"
             )
+
+    def prepare_status(self, new: Json, old: Json, ctx: Context) -> None:
+        """The quality of service is nobody's to change."""
+        super().prepare_status(new, old, ctx)
+        owners = old["metadata"].get("ownerReferences")
+        new["metadata"].pop("ownerReferences", None)
+        if owners:
+            new["metadata"]["ownerReferences"] = owners
+        quality = (old.get("status") or {}).get("qosClass")
+        if quality:
+            new["status"]["qosClass"] = quality
 
     def validate_status(self, new: Json, old: Json, ctx: Context, report: Report) -> None:
         """Claim statuses name claims of the spec."""
@@ -311,8 +315,26 @@ _PROBE: Final = {
 }
 
 
-def _required_label(container: Json) -> str:
-    return names.dns_label_error(container["name"])
+_WORDS: Final = {
+    "restartPolicy": ("Always", "OnFailure", "Never"),
+    "dnsPolicy": ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
+}
+"""Fields of a pod's spec that have one of a few values."""
+
+
+def _validate_container(container: Json, where: str, taken: set[str], report: Report) -> None:
+    name, image = container["name"], container.get("image", "")
+    if not name:
+        report.required(f"{where}.name")
+    else:
+        report.format(f"{where}.name", name, names.dns_label_error(name))
+    if name and name in taken:
+        report.duplicate(f"{where}.name", name)
+    taken.add(name)
+    if not image:
+        report.required(f"{where}.image")
+    elif image != image.strip():
+        report.invalid(f"{where}.image", image, "must not have leading or trailing whitespace")
 
 
 def _validate_claims(claims: list[Json], report: Report) -> set[str]:
@@ -374,8 +396,3 @@ def _fixed_spec(pod: Json) -> Json:
             for container in spec.get(kind) or []
         ]
     return spec
-
-
-def _validate_key(path: str, key: str, report: Report) -> None:
-    if _CONFIG_KEY.fullmatch(key) is None or len(key) > names.SUBDOMAIN_MAX:
-        report.invalid(path, key, "a valid config key must consist of alphanumerics, '-', '_', '.'")

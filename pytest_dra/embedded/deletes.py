@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_dra.embedded import errors
 from pytest_dra.embedded.kinds import Kind
+from pytest_dra.embedded.metadata import GC_FINALIZERS
 from pytest_dra.embedded.options import DeleteOptions
 from pytest_dra.embedded.scalars import now
 from pytest_dra.embedded.store import Snapshot
@@ -43,7 +44,7 @@ def delete(
     old = store.get(kind.storage, namespace, name)
     if old is None:
         raise errors.not_found(kind.resource, name)
-    _check_preconditions(kind, old, options)
+    check_preconditions(kind, old, options)
     if kind.type == "core.Namespace" and name in PROTECTED:
         raise errors.forbidden(kind.resource, name, "this namespace may not be deleted")
     admit(old)
@@ -55,8 +56,11 @@ def delete_state(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions
     meta = old.object["metadata"]
     finalizers = list(meta.get("finalizers") or [])
     extra = _POLICY_FINALIZER.get(options.policy)
-    if extra and extra not in finalizers:
-        finalizers.append(extra)
+    if options.policy and kind.strategy.collected:
+        # the last word about dependents replaces earlier ones
+        finalizers = [name for name in finalizers if name not in GC_FINALIZERS or name == extra]
+        if extra and extra not in finalizers:
+            finalizers.append(extra)
     grace_s = _grace_s(kind, old.object, options)
     if not finalizers and not grace_s and kind.type != "core.Namespace":
         if kind.type == "core.Pod":
@@ -65,8 +69,10 @@ def delete_state(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions
             return Deleted(old, marked=False)
         return Deleted(remove(store, kind, old), marked=False)
     marked = _mark(old.object, finalizers, grace_s)
-    if options.dry_run or marked == old.object:
+    if marked == old.object:
         return Deleted(old, marked=True)
+    if options.dry_run:
+        return Deleted(Snapshot(marked, old.rv), marked=True)
     state = store.put(kind.storage, marked)
     if kind.type == "core.Namespace":
         empty_namespace(store, kind, state)
@@ -107,6 +113,8 @@ def _pod_gone(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions) -
         "deletionGracePeriodSeconds": 0,
         "deletionTimestamp": old.object["metadata"].get("deletionTimestamp") or now(),
     }
+    if "deletionTimestamp" not in old.object["metadata"] and "generation" in meta:
+        meta["generation"] += 1
     rv = old.rv
     if not options.dry_run:
         rv = remove(store, kind, old).rv
@@ -114,17 +122,22 @@ def _pod_gone(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions) -
     return Snapshot({**old.object, "metadata": meta}, rv)
 
 
-def _check_preconditions(kind: Kind, old: Snapshot, options: DeleteOptions) -> None:
+def check_preconditions(kind: Kind, old: Snapshot, options: DeleteOptions) -> None:
+    """Uid and version of a deletion are those of the object.
+
+    Raises:
+        ApiError: 409.
+    """
     uid = old.object["metadata"]["uid"]
     if options.uid is not None and options.uid != uid:
         raise errors.precondition_failed(
-            kind.resource,
+            kind.blamed,
             old.name,
             f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}",
         )
     if options.version is not None and options.version != str(old.rv):
         raise errors.precondition_failed(
-            kind.resource,
+            kind.blamed,
             old.name,
             f"Precondition failed: ResourceVersion in precondition: {options.version}, "
             f"ResourceVersion in object meta: {old.rv}",

@@ -93,14 +93,21 @@ def unknown_resource(resource: Resource | None = None, name: str = "") -> ApiErr
     return ApiError(404, "NotFound", text, details=shown)
 
 
-def already_exists(resource: Resource, name: str) -> ApiError:
-    """409 on creation."""
+def already_exists(resource: Resource, name: str, *, generated: bool = False) -> ApiError:
+    """409 on creation; one who asked for a generated name may try again."""
+    retry = RETRY_AFTER_S if generated else None
     return ApiError(
         409,
         "AlreadyExists",
         f'{resource.qualified} "{name}" already exists',
-        details=details(resource, name),
+        details=details(resource, name, retryAfterSeconds=retry),
+        retry_after_s=retry,
     )
+
+
+def not_acceptable(shape: str) -> ApiError:
+    """406: a list was asked for as one object, or the other way round."""
+    return ApiError(406, "NotAcceptable", f"you requested {shape}, which does not fit the result")
 
 
 STALE: Final = (

@@ -40,6 +40,8 @@ ATOMIC_TYPES: Final = frozenset(
         "core.TypedLocalObjectReference",
         "meta.LabelSelector",
         "meta.OwnerReference",
+        "rbac.RoleRef",
+        "rbac.Subject",
     }
 )
 """Structs that are replaced as a whole (structType=atomic in k8s.io/api)."""

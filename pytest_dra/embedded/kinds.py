@@ -72,6 +72,13 @@ class Kind:
         """The bucket of the store that holds its objects."""
         return self.stored or self.type
 
+    @property
+    def blamed(self) -> Resource:
+        """What failures of the store itself name, which keeps events as core events."""
+        if not self.fails_as_core:
+            return self.resource
+        return dataclasses.replace(self.resource, group="")
+
     def shown(self, snapshot: Snapshot) -> Json:
         """The object as a client sees it, with kind and apiVersion."""
         body = self.view(snapshot.object) if self.view else snapshot.object

@@ -47,7 +47,6 @@ def fill_new(meta: Json, *, namespace: str, generation: bool) -> None:
         "resourceVersion",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
-        "generation",
         "managedFields",
     ):
         meta.pop(system, None)
@@ -93,6 +92,8 @@ def validate(meta: Json, name_error: NameCheck, report: Report, path: str = "met
         report.required(f"{path}.name", "name or generateName is required")
     else:
         report.format(f"{path}.name", name, name_error(name))
+    if meta.get("generation", 0) < 0:
+        report.invalid(f"{path}.generation", meta["generation"], "must not be negative")
     validate_common(meta, report, path)
 
 
@@ -101,10 +102,12 @@ def validate_common(meta: Json, report: Report, path: str = "metadata") -> None:
     validate_labels(meta, report, path)
     finalizers = meta.get("finalizers") or []
     for index, finalizer in enumerate(finalizers):
-        error = names.label_key_error(finalizer)
-        if error:
+        broken = names.label_key_errors(finalizer)
+        for error in broken:
             report.invalid(f"{path}.finalizers", finalizer, error)
-        elif "/" not in finalizer and finalizer not in _PLAIN_FINALIZERS:
+        if broken:
+            continue
+        if "/" not in finalizer and finalizer not in _PLAIN_FINALIZERS:
             report.invalid(
                 f"{path}.finalizers[{index}]", finalizer, "must be fully qualified: prefix/name"
             )
@@ -118,21 +121,21 @@ def validate_common(meta: Json, report: Report, path: str = "metadata") -> None:
 def validate_labels(meta: Json, report: Report, path: str = "metadata") -> None:
     """Keys and values of labels, keys of annotations."""
     for key, value in (meta.get("labels") or {}).items():
-        report.format(f"{path}.labels", key, names.label_key_error(key))
+        for error in names.label_key_errors(key):
+            report.invalid(f"{path}.labels", key, error)
         report.format(f"{path}.labels", value, names.label_value_error(value))
     for key in meta.get("annotations") or {}:
-        report.format(f"{path}.annotations", key, names.label_key_error(key.lower()))
+        for error in names.label_key_errors(key.lower()):
+            report.invalid(f"{path}.annotations", key, error)
 
 
 def _validate_owners(owners: list[Json], report: Report, path: str) -> None:
     controllers = 0
     for index, owner in enumerate(owners):
         where = f"{path}.ownerReferences[{index}]"
-        if not owner["apiVersion"]:
-            report.invalid(f"{where}.apiVersion", "", "version must not be empty")
-        for name in ("kind", "name", "uid"):
+        for name in ("apiVersion", "kind", "name", "uid"):
             if not owner[name]:
-                report.invalid(f"{where}.{name}", "", "must not be empty")
+                report.required(f"{where}.{name}", "must not be empty")
         if owner["kind"] == "Event" and owner["apiVersion"] == "v1":
             report.invalid(where, "Event", "is disallowed from being an owner")
         controllers += owner.get("controller") is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from typing import Final
 
 from pytest_dra.api import resources
@@ -23,16 +24,18 @@ _READ: Final = ("get", "list", "watch")
 _SLICES: Final = ("resource.ResourceSlice", "resource134.ResourceSlice")
 """Types that slices are stored as."""
 
+LEASES: Final = "kube-node-lease"
+"""The namespace of the kubelets' leases."""
+
+MIRROR: Final = "kubernetes.io/config.mirror"
+"""The annotation of a pod that a kubelet shows of its own files."""
+
 _RESERVED_LABEL: Final = re.compile(r"(?:[^/]*\.)?node-restriction\.kubernetes\.io/.*")
 """Labels that a kubelet may not put on its Node."""
 
 _ALWAYS: Final = {
-    "pods": (*_READ, "create", "delete", "patch", "update"),
     "events": ("create", "patch", "update"),
-    "leases": ("get", "create", "update", "patch", "delete"),
     "services": _READ,
-    "configmaps": ("get",),
-    "secrets": ("get",),
     "subjectaccessreviews": ("create",),
     "tokenreviews": ("create",),
     "csinodes": ("get", "create", "update", "patch", "delete"),
@@ -65,6 +68,14 @@ class NodeAccess:
             return self._claims(attempt, node)
         if attempt.resource == "nodes":
             return self._nodes(attempt, node)
+        if attempt.resource == "pods":
+            return self._pods(attempt, node)
+        if attempt.resource == "leases":
+            named = attempt.verb == "create" or attempt.name == node
+            mine = attempt.namespace == LEASES and named
+            return mine and attempt.verb in ("create", *_ONE)
+        if attempt.resource in ("configmaps", "secrets"):
+            return self._mounted(attempt, node)
         return attempt.verb in _ALWAYS.get(attempt.resource, ())
 
     def why_not(self, attempt: Attempt) -> str:
@@ -107,7 +118,61 @@ class NodeAccess:
             return True
         if attempt.verb in ("list", "watch"):
             return f"metadata.name={node}" in attempt.fields.replace("==", "=").split(",")
-        return attempt.verb in ("get", "update", "patch") and attempt.name == node
+        if attempt.verb == "get":
+            return attempt.name == node
+        # the name is looked at once the object has been found
+        return attempt.verb in ("update", "patch") and attempt.subresource in ("", "status")
+
+    def _of_node(self, namespace: str, node: str) -> list[Json]:
+        return [
+            pod.object
+            for pod in self._store.sorted("core.Pod", namespace)
+            if pod.object["spec"].get("nodeName") == node
+        ]
+
+    def _pods(self, attempt: Attempt, node: str) -> bool:
+        if attempt.subresource:
+            return attempt.subresource == "status" and attempt.verb in ("update", "patch")
+        if attempt.verb == "get":
+            pods = self._of_node(attempt.namespace, node)
+            return any(pod["metadata"]["name"] == attempt.name for pod in pods)
+        if attempt.verb in ("list", "watch"):
+            return f"spec.nodeName={node}" in attempt.fields.replace("==", "=").split(",")
+        return attempt.verb in ("create", "delete")
+
+    def _mounted(self, attempt: Attempt, node: str) -> bool:
+        if attempt.verb not in _READ or not attempt.name:
+            return False
+        parts = _NAMED_IN[attempt.resource]
+        return any(
+            attempt.name in _mentioned(pod["spec"], parts)
+            for pod in self._of_node(attempt.namespace, node)
+        )
+
+
+def _mentioned(value: Any, parts: tuple[str, ...]) -> set[str]:
+    """The names that stand in references of these kinds anywhere in a pod's spec."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            waiting += part.values()
+            for name in parts:
+                named = part.get(name)
+                for reference in named if isinstance(named, list) else [named]:
+                    if isinstance(reference, dict):
+                        found |= {str(reference.get(key)) for key in ("name", "secretName")}
+    return found
+
+
+_NAMED_IN: Final = {
+    "configmaps": ("configMap", "configMapRef", "configMapKeyRef"),
+    "secrets": ("secret", "secretRef", "secretKeyRef", "imagePullSecrets"),
+}
+"""Fields of a pod's spec that refer to an object of the kind."""
 
 
 def _claims_of(pod: Json) -> set[str]:
@@ -136,9 +201,39 @@ def restrict(user: User, kind: Kind, obj: Json, old: Json | None) -> None:
             why = "can only create ResourceSlice with the same NodeName as the requesting node"
             raise errors.forbidden(kind.resource, name, why)
     elif kind.resource == resources.NODES:
-        labels = obj["metadata"].get("labels") or {}
-        before = ((old or {}).get("metadata") or {}).get("labels") or {}
-        for key in labels:
-            if labels[key] != before.get(key) and _RESERVED_LABEL.fullmatch(key):
-                why = f"node {node!r} is not allowed to set the label {key}"
-                raise errors.forbidden(kind.resource, name, why)
+        _restrict_node(kind, node, obj, old)
+    elif kind.resource == resources.PODS:
+        if old is None and MIRROR not in (obj["metadata"].get("annotations") or {}):
+            why = f"node {node!r} can only create mirror pods"
+            raise errors.forbidden(kind.resource, name, why)
+        _restrict_pod(kind, node, obj if old is None else old)
+
+
+def restrict_deletion(user: User, kind: Kind, old: Json) -> None:
+    """The same for what a kubelet deletes.
+
+    Raises:
+        ApiError: 403.
+    """
+    node = node_of(user)
+    if node and kind.resource == resources.PODS:
+        _restrict_pod(kind, node, old)
+
+
+def _restrict_pod(kind: Kind, node: str, pod: Json) -> None:
+    if pod["spec"].get("nodeName") != node:
+        why = f"node {node!r} has to do only with pods with spec.nodeName set to itself"
+        raise errors.forbidden(kind.resource, pod["metadata"].get("name", ""), why)
+
+
+def _restrict_node(kind: Kind, node: str, obj: Json, old: Json | None) -> None:
+    name = obj["metadata"].get("name", "")
+    if name != node:
+        why = f"node {node!r} is not allowed to modify node {name!r}"
+        raise errors.forbidden(kind.resource, name, why)
+    labels = obj["metadata"].get("labels") or {}
+    before = ((old or {}).get("metadata") or {}).get("labels") or {}
+    for key in labels:
+        if labels[key] != before.get(key) and _RESERVED_LABEL.fullmatch(key):
+            why = f"node {node!r} is not allowed to set the label {key}"
+            raise errors.forbidden(kind.resource, name, why)

@@ -39,6 +39,7 @@ _SCALARS: Final[Mapping[str, Json]] = {
     "int32": {"type": "integer", "format": "int32"},
     "float64": {"type": "number", "format": "double"},
     "bytes": {"type": "string", "format": "byte"},
+    "strings": {"type": "array", "items": {"type": "string"}},
     "free": {"x-kubernetes-preserve-unknown-fields": True},
 }
 

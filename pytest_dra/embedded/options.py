@@ -9,10 +9,12 @@ from typing import Final
 
 from multidict import MultiMapping
 
+from pytest_dra.embedded import selectors
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.errors import internal
 from pytest_dra.embedded.errors import invalid_options
 from pytest_dra.embedded.report import Report
+from pytest_dra.embedded.scalars import is_number
 
 _MANAGER_MAX: Final = 128
 """Longest name of a field manager."""
@@ -21,6 +23,7 @@ _VALIDATIONS: Final = ("Ignore", "Strict", "Warn")
 _MATCHES: Final = ("Exact", "NotOlderThan")
 _POLICIES: Final = ("Background", "Foreground", "Orphan")
 
+_INTEGER: Final = re.compile(r"[-+]?[0-9]{1,18}")
 _DURATION: Final = re.compile(r"[-+]?(?:0|(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|ms|s|m|h))+)")
 
 
@@ -87,7 +90,7 @@ def write_options(query: Query, kind: str) -> WriteOptions:
         dry_run=dry_run,
         validation=validation or "Warn",
         manager=manager,
-        force=query.get("force", "") in ("true", "1"),
+        force=_boolean(query, "force") is True,
     )
 
 
@@ -158,6 +161,7 @@ def list_options(query: Query, *, watch: bool) -> ListOptions:
         initial_events=initial,
         bookmarks=_boolean(query, "allowWatchBookmarks") is True,
     )
+    selectors.check_syntax(options.field_selector, options.label_selector)
     report = Report()
     (_check_watch if watch else _check_list)(options, report)
     if report.causes:
@@ -173,7 +177,7 @@ def version_number(version: str, *, watch: bool) -> int:
     """
     if not version:
         return 0
-    if not version.isascii() or not version.isdigit():
+    if not is_number(version):
         message = f"invalid resource version {version!r}"
         raise internal(message) if watch else bad_request(message)
     return int(version)
@@ -226,10 +230,9 @@ def _integer(query: Query, name: str) -> int | None:
     text = query.get(name, "")
     if not text:
         return None
-    try:
-        return int(text)
-    except ValueError as error:
-        raise bad_request(f"{name}: {text!r} is no integer") from error
+    if _INTEGER.fullmatch(text) is None:
+        raise bad_request(f"{name}: {text[:40]!r} is no integer")
+    return int(text)
 
 
 def _boolean(query: Query, name: str) -> bool | None:

@@ -8,10 +8,12 @@ from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
+from pytest_dra.embedded import configs
 from pytest_dra.embedded import core
 from pytest_dra.embedded import definitions
 from pytest_dra.embedded import events
 from pytest_dra.embedded import policyrules
+from pytest_dra.embedded import roles
 from pytest_dra.embedded.labels import NAMED
 from pytest_dra.embedded.labels import PLACED
 from pytest_dra.embedded.labels import event_fields
@@ -53,7 +55,7 @@ _POD_FIELDS: Final = MappingProxyType(
 def _plain_kinds() -> list[dict[str, Any]]:
     plain = {
         resources.SERVICE_ACCOUNTS: ("core.ServiceAccount", Strategy, ("sa",), True),
-        resources.CONFIG_MAPS: ("core.ConfigMap", core.ConfigMaps, ("cm",), False),
+        resources.CONFIG_MAPS: ("core.ConfigMap", configs.ConfigMaps, ("cm",), False),
     }
     return [
         {
@@ -80,7 +82,7 @@ def _rbac_kinds() -> list[dict[str, Any]]:
         {
             "resource": Resource(_RBAC, "v1", plural, name, namespaced),
             "type": f"rbac.{name}",
-            "strategy": core.Rbac(f"rbac.{name}"),
+            "strategy": roles.Rbac(f"rbac.{name}"),
             "fields": PLACED if namespaced else NAMED,
             "deletes_to_object": False,
         }
@@ -190,7 +192,7 @@ def _core_kinds() -> list[dict[str, Any]]:
         {
             "resource": resources.SECRETS,
             "type": "core.Secret",
-            "strategy": core.Secrets("core.Secret"),
+            "strategy": configs.Secrets("core.Secret"),
             "fields": paths(PLACED, "type"),
             "deletes_to_object": False,
         },

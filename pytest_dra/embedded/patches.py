@@ -9,6 +9,7 @@ from typing import Final
 from pytest_dra.embedded import typetable
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
+from pytest_dra.embedded.scalars import is_number
 from pytest_dra.embedded.typetable import Field
 from pytest_dra.spec import Json
 
@@ -62,19 +63,19 @@ def _apply_operation(root: Any, operation: Json) -> None:
     if not isinstance(path, str):
         raise ValueError("an operation without path")
     if name == "test":
-        if _get(root, path) != operation.get("value"):
+        if _member(root, path) != operation.get("value"):
             raise ValueError(f"testing value {path} failed")
     elif name == "remove":
         _remove(root, path)
     elif name == "add":
         _add(root, path, copy.deepcopy(operation["value"]))
     elif name == "replace":
-        _get(root, path)
-        _remove(root, path)
-        _add(root, path, copy.deepcopy(operation["value"]))
+        _replace(root, path, copy.deepcopy(operation["value"]))
     elif name in ("move", "copy"):
         source = operation["from"]
-        value = copy.deepcopy(_get(root, source))
+        if not isinstance(source, str):
+            raise ValueError("from is no path")
+        value = copy.deepcopy(_member(root, source))
         if name == "move":
             _remove(root, source)
         _add(root, path, value)
@@ -96,16 +97,26 @@ def _step(place: Any, token: str) -> Any:
 
 
 def _index(token: str, last: int) -> int:
-    if not token.isdigit() or int(token) > last:
+    if not is_number(token) or int(token) > last:
         raise IndexError(f"invalid index {token[:20]}")
     return int(token)
 
 
-def _get(root: Any, path: str) -> Any:
-    place = root
-    for token in _tokens(path):
-        place = _step(place, token)
-    return place
+def _member(root: Any, path: str) -> Any:
+    """What stands there; a member that an object does not have is null."""
+    place, last = _parent(root, path)
+    return place.get(last) if isinstance(place, dict) else _step(place, last)
+
+
+def _replace(root: Any, path: str, value: Any) -> None:
+    """As the server's library has it: a member may be missing, an item may not."""
+    place, last = _parent(root, path)
+    if isinstance(place, list):
+        place[_index(last, len(place) - 1)] = value
+    elif isinstance(place, dict):
+        place[last] = value
+    else:
+        raise TypeError("cannot replace in a scalar")
 
 
 def _parent(root: Any, path: str) -> tuple[Any, str]:
@@ -124,10 +135,17 @@ def _remove(root: Any, path: str) -> None:
         del place[last]
 
 
+def _place(token: str, count: int) -> int:
+    """Where to insert: -1 is behind the last item, as the server's library counts."""
+    if token.startswith("-") and is_number(token[1:]) and int(token) >= -count - 1:
+        return int(token) + count + 1
+    return _index(token, count)
+
+
 def _add(root: Any, path: str, value: Any) -> None:
     place, last = _parent(root, path)
     if isinstance(place, list):
-        place.insert(len(place) if last == "-" else _index(last, len(place)), value)
+        place.insert(len(place) if last == "-" else _place(last, len(place)), value)
     elif isinstance(place, dict):
         place[last] = value
     else:
@@ -155,7 +173,10 @@ def _strategic(fields: Any, target: Any, patch: Json) -> Json:
     for name, value in patch.items():
         if name.startswith("$deleteFromPrimitiveList/"):
             listed = name.partition("/")[2]
-            out[listed] = [part for part in out.get(listed) or [] if part not in (value or [])]
+            there = out.get(listed) or []
+            if not isinstance(value or [], list) or not isinstance(there, list):
+                raise bad_request(f"{name[:80]}: want a list")
+            out[listed] = [part for part in there if part not in (value or [])]
         elif name.startswith("$"):
             continue
         elif value is None:
@@ -212,10 +233,11 @@ def apply(kind: str, target: Json, applied: Json) -> Json:
 def _apply(fields: Any, target: Any, applied: Json) -> Json:
     out = dict(target) if isinstance(target, dict) else {}
     for name, value in applied.items():
-        if value is None:
-            out.pop(name, None)
-            continue
         field: Field | None = fields.get(name)
+        if value is None:
+            if field is None or field.container != "map":
+                out.pop(name, None)
+            continue
         old = out.get(name)
         if field is not None and field.base == "free":
             out[name] = _apply_free(old, value)

@@ -11,14 +11,19 @@ from pytest_dra.embedded import errors
 from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import patches
 from pytest_dra.embedded import raw
+from pytest_dra.embedded import schemas
 from pytest_dra.embedded import typed
 from pytest_dra.embedded import writes
+from pytest_dra.embedded.drafts import Draft
+from pytest_dra.embedded.drafts import Target
+from pytest_dra.embedded.drafts import incoming
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.managers import APPLY as APPLIED
 from pytest_dra.embedded.managers import Managers
 from pytest_dra.embedded.negotiation import Received
 from pytest_dra.embedded.options import WriteOptions
+from pytest_dra.embedded.scalars import is_number
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
 from pytest_dra.spec import Json
@@ -37,7 +42,7 @@ CUSTOM_PATCH_TYPES: Final[tuple[str, ...]] = (JSON_PATCH, MERGE, APPLY)
 
 def patch(
     store: Store,
-    target: writes.Target,
+    target: Target,
     body: bytes,
     media: str,
     options: WriteOptions,
@@ -70,19 +75,22 @@ def patch(
         patched = patches.merge(shown, patch_value)
     else:
         patched = patches.strategic(kind.type, shown, patch_value)
+        # it is not read as an object that says what it is
+        patched |= {"kind": kind.resource.kind, "apiVersion": kind.resource.api_version}
     return _patched(store, target, patched, old, options, warnings)
 
 
 def _patched(
     store: Store,
-    target: writes.Target,
+    target: Target,
     patched: Json,
     old: Snapshot,
     options: WriteOptions,
     warnings: list[str],
     managers: Managers | None = None,
 ) -> writes.Written:
-    draft = _read_patched(target, patched, options, warnings)
+    applied = managers is not None
+    draft = _read_patched(target, patched, options, warnings, applied=applied)
     draft = dataclasses.replace(draft, managers=managers)
     meta, before = draft.obj["metadata"], old.object["metadata"]
     version = meta.get("resourceVersion", "")
@@ -91,7 +99,7 @@ def _patched(
     ):
         raise bad_request("the name or namespace of the object does not match the URL")
     if version and version != str(old.rv):
-        if not version.isdigit():
+        if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         raise errors.conflict(target.kind.resource, target.name)
     if meta.get("uid", "") != before["uid"]:
@@ -104,17 +112,23 @@ def _patched(
 
 
 def _read_patched(
-    target: writes.Target, patched: Json, options: WriteOptions, warnings: list[str]
-) -> writes.Draft:
+    target: Target,
+    patched: Json,
+    options: WriteOptions,
+    warnings: list[str],
+    *,
+    applied: bool,
+) -> Draft:
     kind = target.kind
     resource = kind.resource
-    if patched.get("kind") != resource.kind or patched.get("apiVersion") != resource.api_version:
+    wanted = {"kind": resource.kind, "apiVersion": resource.api_version}
+    if any((patched.get(name) or text) != text for name, text in wanted.items()):
         raise _bad_patch("kind and apiVersion may not change")
     notes = typed.Notes()
     try:
         obj = typed.read(kind.type, _bare(patched), notes)
     except typed.DecodeError as error:
-        raise _bad_patch(str(error)) from error
+        raise (_bad_patch if not applied else errors.internal)(str(error)) from error
     complaints = [f'unknown field "{name}"' for name in notes.unknown]
     if complaints and options.validation == "Strict":
         raise _bad_patch("strict decoding error: " + ", ".join(complaints[:20]))
@@ -123,7 +137,7 @@ def _read_patched(
     if kind.unview:
         obj = kind.unview(obj)
     kind.strategy.default(obj)
-    return writes.Draft(obj, notes.empties)
+    return Draft(obj, notes.empties)
 
 
 def _bad_patch(why: str) -> errors.ApiError:
@@ -134,7 +148,7 @@ def _bad_patch(why: str) -> errors.ApiError:
 
 def _apply(
     store: Store,
-    target: writes.Target,
+    target: Target,
     body: bytes,
     old: Snapshot | None,
     options: WriteOptions,
@@ -189,23 +203,28 @@ def _remember(patched: Json, configuration: Json) -> None:
 
 def _apply_new(
     store: Store,
-    target: writes.Target,
+    target: Target,
     configuration: Json,
     managers: Managers,
     options: WriteOptions,
 ) -> writes.Written:
     meta = configuration.get("metadata") or {}
     if meta.get("uid"):
-        raise writes.refused_uid(target, "must not be set")
+        why = f"uid mismatch: there is none, the configuration has {str(meta['uid'])[:80]}"
+        raise errors.conflict(target.kind.resource, target.name, why)
     kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
     resource = target.kind.resource
     names = {"kind": resource.kind, "apiVersion": resource.api_version}
     fresh = {**names, **configuration, "metadata": {"name": target.name, **kept}}
-    draft = writes.incoming(target, Received(fresh), options, [])
+    try:
+        typed.read(target.kind.type, _bare(fresh), typed.Notes())
+    except typed.DecodeError as error:
+        raise errors.internal(str(error)) from error
+    draft = incoming(target, Received(fresh), options, [])
     return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
 
 
-def _configuration(target: writes.Target, body: bytes, options: WriteOptions) -> Json:
+def _configuration(target: Target, body: bytes, options: WriteOptions) -> Json:
     """An applied configuration without kind and apiVersion, checked.
 
     Raises:
@@ -225,13 +244,11 @@ def _configuration(target: writes.Target, body: bytes, options: WriteOptions) ->
     meta = applied.get("metadata") or {}
     if not isinstance(meta, dict) or meta.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
-    notes = typed.Notes()
-    negotiation.to_typed(applied, target.kind.type, notes)
-    if notes.unknown:
-        raise errors.internal(
-            f"failed to create typed patch object: {notes.unknown[0]}: no such field"
-        )
-    return _bare(applied)
+    bare = _bare(applied)
+    misfit = schemas.misfit(target.kind.type, bare)
+    if misfit:
+        raise errors.internal(f"failed to create typed patch object: {misfit}")
+    return bare
 
 
 def _bare(obj: Json) -> Json:

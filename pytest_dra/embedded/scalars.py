@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import datetime
 import re
 from collections.abc import Callable
@@ -21,6 +20,15 @@ _INT32: Final = 2**31
 _TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)", re.ASCII
 )
+
+
+_NUMBER: Final = re.compile(r"[0-9]{1,20}")
+"""What may be an unsigned integer of 64 bits."""
+
+
+def is_number(text: str) -> bool:
+    """True for an unsigned decimal number; other alphabets' digits are none."""
+    return _NUMBER.fullmatch(text) is not None and int(text) < 1 << 64
 
 
 class ScalarError(ValueError):
@@ -84,7 +92,7 @@ def read_bytes(value: Any) -> str:
     text = read_string(value)
     try:
         base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise ScalarError(f"illegal base64: {error}") from error
     return text
 
@@ -133,16 +141,16 @@ def read_int_or_string(value: Any) -> int | str:
     return value if type(value) is str else read_int32(value)
 
 
-def read_strings(value: Any) -> list[str]:
-    """A list of strings in a map, which protobuf keeps in a message of its own."""
-    if type(value) is not list:
-        raise ScalarError(f"cannot read {_name(value)} as array")
-    return [read_string(each) for each in value]
-
-
 def read_any(value: Any) -> Any:
     """Free JSON (opaque parameters, status data)."""
     return value
+
+
+def read_strings(value: Any) -> list[str]:
+    """A list of strings as the value of a map."""
+    if not isinstance(value, list):
+        raise ScalarError("want a list of strings")
+    return [read_string(part) for part in value]
 
 
 READERS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
@@ -176,7 +184,7 @@ ZEROS: Final[Mapping[str, Any]] = MappingProxyType(
         "time": None,
         "microtime": None,
         "intorstr": 0,
-        "strings": (),
+        "strings": None,
         "raw": None,
         "fields": None,
     }

@@ -92,6 +92,19 @@ def parse(
     )
 
 
+def check_syntax(field_text: str, label_text: str) -> None:
+    """Refuse what nobody can understand, whatever the kind is.
+
+    Raises:
+        ApiError: 400.
+    """
+    for term in field_text.split(","):
+        if term and _FIELD_TERM.fullmatch(term) is None:
+            raise bad_request(f"invalid field selector {term!r}: can't understand it")
+    for term in _COMMA.split(label_text) if label_text else ():
+        _label(term)
+
+
 def _field(
     term: str, known: Mapping[str, FieldReader], unsupported: Callable[[str], ApiError]
 ) -> tuple[FieldReader, str, bool]:

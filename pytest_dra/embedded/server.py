@@ -15,6 +15,7 @@ from typing import Final
 from typing import TypeVar
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from pytest_dra.api.versions import LATEST
 from pytest_dra.api.versions import KubernetesVersion
@@ -44,6 +45,17 @@ from pytest_dra.embedded.trouble import Scope
 from pytest_dra.timeline import Timeline
 
 _LOG: Final = logging.getLogger(__name__)
+
+_WIRE_LOG: Final = logging.getLogger(f"{__name__}.wire")
+"""Where aiohttp writes; what is no HTTP is answered with 400, and not worth a traceback."""
+
+
+def _worth_telling(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError)
+
+
+_WIRE_LOG.addFilter(_worth_telling)
 
 START_S: Final = 10.0
 """Longest start; normal is far below a second."""
@@ -181,7 +193,9 @@ class ApiServer:
                 await port.end()
 
     async def _listen(self, tls: ssl.SSLContext | None) -> int:
-        server = web.Server(self._handler, handler_cancellation=True, access_log=None)
+        server = web.Server(
+            self._handler, handler_cancellation=True, access_log=None, logger=_WIRE_LOG
+        )
         port = Port(server, tls=tls)
         self._ports.append(port)
         await port.open()

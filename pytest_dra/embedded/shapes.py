@@ -9,6 +9,7 @@ from typing import Protocol
 from pytest_dra.embedded import columns
 from pytest_dra.embedded import custom
 from pytest_dra.embedded.errors import bad_request
+from pytest_dra.embedded.errors import not_acceptable
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import encode
@@ -87,9 +88,33 @@ class Metadata:
             "kind": "PartialObjectMetadataList",
             "apiVersion": _META_VERSION,
             "metadata": meta,
-            "items": [self.one(found) for found in snapshots],
+            "items": [self.one(found) for found in snapshots] or None,
         }
         return answer, encode(answer)
+
+
+_ROWLESS: Final = ("Role", "ClusterRole")
+"""Kinds that the server has no printer of: no rows are null."""
+
+
+class UnfitError(Exception):
+    """An event cannot be shown so: its stream ends."""
+
+
+class Unfit:
+    """Events as lists, which the server takes for good, and fails at the first one."""
+
+    def one(self, snapshot: Snapshot) -> Json:
+        """Never."""
+        raise UnfitError
+
+    def encoded(self, snapshot: Snapshot) -> bytes:
+        """Never."""
+        raise UnfitError
+
+    def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
+        """Never."""
+        raise UnfitError
 
 
 class Table:
@@ -140,18 +165,23 @@ class Table:
 
     def many(self, snapshots: Sequence[Snapshot], meta: Json) -> tuple[Json, bytes]:
         """A table of all."""
-        answer = self._table([self._row(found) for found in snapshots], meta, titled=True)
+        rows = [self._row(found) for found in snapshots]
+        answer = self._table(rows, meta, titled=True)
+        if not rows and self._kind.resource.kind in _ROWLESS:
+            answer["rows"] = None
         return answer, encode(answer)
 
 
-def shape(kind: Kind, name: str, include: str) -> Shape:
-    """The shape that was negotiated.
+def shape(kind: Kind, name: str, include: str, *, listed: bool | None = None) -> Shape:
+    """The shape that was negotiated; ``listed``: of a list, of one object, or (None) of events.
 
     Raises:
-        ApiError: 400, ``includeObject`` is unknown.
+        ApiError: 400, ``includeObject`` is unknown; 406, a list is no single object.
     """
     if name == "Table":
         return Table(kind, include)
-    if name == "PartialObjectMetadata":
-        return Metadata(kind)
+    if name.startswith("PartialObjectMetadata"):
+        if listed is not None and name.endswith("List") is not listed:
+            raise not_acceptable(name)
+        return Unfit() if listed is None and name.endswith("List") else Metadata(kind)
     return Plain(kind)

@@ -343,12 +343,9 @@ class _Devices:
         given = [name for name in _DEVICE_SELECTIONS if name in device]
         report = self._report
         if not wanted:
-            for name in given:
-                report.invalid(
-                    f"{path}.{name}",
-                    device[name],
-                    "can only be specified if `perDeviceNodeSelection` is set to true",
-                )
+            if given:
+                why = f"{', '.join(given)} only with `perDeviceNodeSelection` in the slice"
+                report.invalid(path, None, why)
             return
         chosen = 0
         if "nodeName" in device:

@@ -22,12 +22,12 @@ _VERSIONS_PER_SECOND: Final = 1000
 
 
 def encode(value: object) -> bytes:
-    """JSON as the server sends it: compact, UTF-8."""
+    """JSON as the server sends it: compact, UTF-8; what is no character becomes one."""
     try:
-        return _ENCODER.encode(value).encode()
+        return _ENCODER.encode(value).encode("utf-8", "replace")
     except ValueError:
         # a number of free JSON that no float can hold
-        return raw.text_of(value).encode()
+        return raw.text_of(value).encode("utf-8", "replace")
 
 
 _ENCODER: Final = json.JSONEncoder(
@@ -45,7 +45,7 @@ class Snapshot:
         self.rv = rv
         meta = obj["metadata"]
         self.namespace: str = meta.get("namespace", "")
-        self.name: str = meta["name"]
+        self.name: str = meta.get("name", "")
         self._bytes: bytes | None = None
 
     @property
@@ -97,7 +97,6 @@ class Store:
         self.listeners: list[Callable[[str, Change], None]] = []
         self._history = history
         self.version = int(time.time() * _VERSIONS_PER_SECOND)
-        self._began = self.version
 
     def bucket(self, kind: str) -> Bucket:
         """The objects of a stored kind, named like ``resource.ResourceSlice``."""

@@ -50,13 +50,18 @@ class Strategy:
 
     ``generation``: the server counts spec changes. ``create_on_update``: PUT to a missing name
     creates. ``unconditional_update``: PUT may leave the resourceVersion out. ``status``: there is
-    a status, written through its subresource only.
+    a status, written through its subresource only; ``unconditional_status``: as above, for that.
+    ``status_with_metadata``: that subresource takes metadata as well.
+    ``collected``: the garbage collector has to do with it, so deletions may wait for that one.
     """
 
     generation: ClassVar[bool] = False
     create_on_update: ClassVar[bool] = False
     unconditional_update: ClassVar[bool] = True
+    unconditional_status: ClassVar[bool] = True
     status: ClassVar[bool] = False
+    status_with_metadata: ClassVar[bool] = False
+    collected: ClassVar[bool] = True
 
     def __init__(self, kind: str) -> None:
         """``kind`` is the type in the table, for example ``core.Node``."""
@@ -88,12 +93,20 @@ class Strategy:
             _keep(new, old, "status")
 
     def prepare_status(self, new: Json, old: Json, ctx: Context) -> None:
-        """Keep everything but the status."""
+        """Keep everything but the status; of old kinds, only what is neither it nor metadata."""
+        if self.status_with_metadata:
+            for name in {*old, *new} - {"metadata", "status"}:
+                _keep(new, old, name)
+            return
         status = new.get("status")
         version = new["metadata"].get("resourceVersion")
+        base = new["metadata"].get("generateName")
         new.clear()
         new.update(old)
-        new["metadata"] = dict(old["metadata"])
+        # of the metadata, this alone is forgotten to be reset
+        new["metadata"] = {key: part for key, part in old["metadata"].items() if key != _BASE}
+        if base:
+            new["metadata"][_BASE] = base
         if version is not None:
             new["metadata"]["resourceVersion"] = version
         if status is not None:
@@ -133,6 +146,9 @@ class Strategy:
     def warnings(self, obj: Json) -> list[str]:
         """Texts for ``Warning`` headers."""
         return []
+
+
+_BASE = "generateName"
 
 
 def _keep(new: Json, old: Json, name: str) -> None:

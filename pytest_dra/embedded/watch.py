@@ -15,7 +15,9 @@ from pytest_dra.embedded import typed
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.options import ListOptions
+from pytest_dra.embedded.shapes import Plain
 from pytest_dra.embedded.shapes import Shape
+from pytest_dra.embedded.shapes import UnfitError
 from pytest_dra.embedded.store import Change
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
@@ -122,6 +124,13 @@ class Watch:
 
     async def frames(self) -> AsyncIterator[bytes]:
         """Blocks of events to send, until the watch times out or fails."""
+        try:
+            async for block in self._all():
+                yield block
+        except UnfitError:
+            return
+
+    async def _all(self) -> AsyncIterator[bytes]:
         options = self._options
         if not self._failure and options.initial_events and options.rv > self._store.version:
             self._failure = await reads.catch_up(self._store, options.rv)
@@ -189,16 +198,17 @@ class Watch:
         return frame("DELETED", self._shape.encoded(reversion(change.old, change.rv)))
 
     def _bookmark(self, rv: int, *, ends_initial: bool) -> bytes:
-        resource = self._kind.resource
-        blank = typed.empty(self._kind.type)
+        shown = isinstance(self._shape, Plain)
+        blank = typed.empty(self._kind.type if shown else self._kind.storage)
         meta: dict[str, object] = {"resourceVersion": str(rv)}
         if ends_initial:
             meta["annotations"] = {INITIAL_END: "true"}
         blank["metadata"] = meta
-        return frame(
-            "BOOKMARK",
-            encode({"kind": resource.kind, "apiVersion": resource.api_version, **blank}),
-        )
+        if shown:
+            resource = self._kind.resource
+            named = {"kind": resource.kind, "apiVersion": resource.api_version, **blank}
+            return frame("BOOKMARK", encode(named))
+        return frame("BOOKMARK", self._shape.encoded(Snapshot(blank, rv)))
 
 
 def _never() -> bool:

@@ -9,24 +9,22 @@ from pytest_dra.embedded import byhand
 from pytest_dra.embedded import deletes
 from pytest_dra.embedded import errors
 from pytest_dra.embedded import metadata
-from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import policies
 from pytest_dra.embedded import typed
+from pytest_dra.embedded.drafts import Draft
+from pytest_dra.embedded.drafts import Target
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.managers import UPDATE
-from pytest_dra.embedded.managers import Manager
 from pytest_dra.embedded.managers import Managers
-from pytest_dra.embedded.managers import Scope
 from pytest_dra.embedded.managers import is_reset
-from pytest_dra.embedded.negotiation import Received
 from pytest_dra.embedded.nodeaccess import restrict
 from pytest_dra.embedded.options import WriteOptions
 from pytest_dra.embedded.report import Report
+from pytest_dra.embedded.scalars import is_number
 from pytest_dra.embedded.store import Snapshot
 from pytest_dra.embedded.store import Store
-from pytest_dra.embedded.strategy import Context
 from pytest_dra.embedded.strategy import changed
 from pytest_dra.spec import Json
 
@@ -44,109 +42,6 @@ class Written:
     warnings: list[str] = dataclasses.field(default_factory=list)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Draft:
-    """An object on its way into the store; ``empties``: it still has empty lists or maps.
-
-    ``managers`` are the owners of its fields where an apply has worked them out already.
-    """
-
-    obj: Json
-    empties: bool
-    managers: Managers | None = None
-
-    def final(self, kind: str) -> Json:
-        """The object as storage keeps it."""
-        return typed.prune(kind, self.obj) if self.empties else self.obj
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Target:
-    """What a write is about; ``name`` is "" for a creation, ``manager`` who writes."""
-
-    kind: Kind
-    namespace: str
-    name: str
-    context: Context
-    manager: str = ""
-
-    def owner(self, operation: str) -> Manager:
-        """The owner of what is written."""
-        api_version = self.kind.resource.api_version
-        return Manager(self.manager, operation, api_version, self.context.subresource)
-
-    def scope(self, kind: str) -> Scope:
-        """What such a write may change, of an object of table type ``kind``."""
-        if self.context.subresource:
-            if self.context.version.minor < byhand.DECLARED_SINCE:
-                # 1.34 notes owners of metadata that a status write leaves alone
-                return Scope(kind, ignored=("spec",))
-            return Scope(kind, fields=(self.context.subresource,))
-        return Scope(kind, ignored=("status",) if self.kind.strategy.status else ())
-
-
-def incoming(
-    target: Target, received: Received, options: WriteOptions, warnings: list[str]
-) -> Draft:
-    """The received object in stored form, with defaults; unknown fields become warnings.
-
-    Raises:
-        ApiError: 400, wrong kind or shape, or unknown fields in Strict mode.
-    """
-    kind = target.kind
-    _check_kind(kind, received.sent)
-    notes = typed.Notes()
-    obj = negotiation.to_typed(received.sent, kind.type, notes)
-    complaints = [f'unknown field "{name}"' for name in notes.unknown]
-    complaints += [f'duplicate field "{name}"' for name in received.repeated(notes.names)]
-    if complaints and options.validation == "Strict":
-        about = kind.resource
-        raise bad_request(
-            f'{about.kind} in version "{about.version}" cannot be handled as a {about.kind}: '
-            f"strict decoding error: {', '.join(complaints[:20])}"
-        )
-    if options.validation == "Warn":
-        warnings.extend(complaints)
-    if kind.unview:
-        obj = kind.unview(obj)
-    kind.strategy.default(obj)
-    return Draft(obj, notes.empties)
-
-
-def _check_kind(kind: Kind, sent: Json) -> None:
-    resource = kind.resource
-    if kind.custom is not None:
-        _check_custom_kind(kind, sent)
-    for name, want in (("kind", resource.kind), ("apiVersion", resource.api_version)):
-        got = sent.get(name)
-        if got not in (None, "", want):
-            raise bad_request(
-                f"the object provided is unrecognized or does not fit the URL: "
-                f"{name} {str(got)[:80]!r}, want {want!r}"
-            )
-
-
-def _check_custom_kind(kind: Kind, sent: Json) -> None:
-    """Nothing is filled in for kinds that are defined."""
-    for name, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
-        if not sent.get(name):
-            raise bad_request(
-                f"the object provided is unrecognized (must be of type {kind.resource.kind}): "
-                f"Object '{shown}' is missing"
-            )
-    got = str(sent["kind"])[:_KIND_MAX]
-    if got != kind.resource.kind:
-        meta = sent.get("metadata")
-        name = str(meta.get("name", "")) if isinstance(meta, dict) else ""
-        why = f'Invalid value: "{got}": must be {kind.resource.kind}'
-        cause = Cause("kind", "FieldValueInvalid", why)
-        raise errors.invalid(kind.resource.group, got, name, [cause])
-
-
-_KIND_MAX: Final = 80
-"""Characters of a wrong kind that are shown."""
-
-
 def create(store: Store, target: Target, draft: Draft, options: WriteOptions) -> Written:
     """Store a new object.
 
@@ -161,8 +56,9 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         _check_namespace(target, meta)
         _need_namespace(store, target, meta.get("name", ""))
     strategy.admit(obj, None, ctx)
-    if version not in ("", "0"):
-        raise errors.internal("resourceVersion should not be set on objects to be created")
+    _restrict(target, obj, None)
+    for wiped in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        meta.pop(wiped, None)
     owners = _owners(target, draft, typed.empty(kind.storage), Managers(()))
     metadata.fill_new(meta, namespace=target.namespace, generation=strategy.generation)
     if owners:
@@ -177,26 +73,37 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     warned = _admit_valid(target, obj, None, dry_run=options.dry_run)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
+    given = is_number(version) and int(version) > 0
+    if given and not (options.dry_run or target.name):
+        raise errors.internal("resourceVersion should not be set on objects to be created")
     for _ in range(NAME_TRIES):
         taken = store.get(kind.storage, meta.get("namespace", ""), meta["name"])
         if taken is None or not _was_generated(meta):
             break
         meta["name"] = metadata.generated_name(meta["generateName"])
     if taken is not None:
-        raise errors.already_exists(kind.resource, meta["name"])
+        generated = bool(meta.get("generateName"))
+        blamed = kind.blamed if generated else kind.resource
+        raise errors.already_exists(blamed, meta["name"], generated=generated)
     warnings = [*strategy.warnings(obj), *warned]
     if options.dry_run:
+        if given:
+            meta["resourceVersion"] = version
         return Written(201, None, obj, warnings)
     snapshot = store.put(kind.storage, obj)
     return Written(201, snapshot, snapshot.object, warnings)
+
+
+def _restrict(target: Target, obj: Json, before: Json | None) -> None:
+    ctx = target.context
+    if ctx.allows is not None and ctx.user is not None:
+        restrict(ctx.user, target.kind, obj, before)
 
 
 def _admit_valid(target: Target, obj: Json, before: Json | None, *, dry_run: bool) -> list[str]:
     """What admission says at last; returns its warnings."""
     ctx = target.context
     target.kind.strategy.admit_valid(obj, ctx)
-    if ctx.allows is not None and ctx.user is not None:
-        restrict(ctx.user, target.kind, obj, before)
     change = policies.Change(kind=target.kind, context=ctx, new=obj, old=before, dry_run=dry_run)
     return policies.judge(change)
 
@@ -281,10 +188,15 @@ def update(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     old = store.get(kind.storage, target.namespace, target.name)
     if old is None:
         if strategy.create_on_update and not target.context.subresource:
+            if meta.get("uid"):
+                raise errors.conflict(kind.resource, target.name, _NO_UID)
             return create(store, target, draft, options)
         raise errors.not_found(kind.resource, target.name)
     _check_identity(target, meta, old)
     return replace(store, target, draft, old, options)
+
+
+_NO_UID: Final = "Precondition failed: there is no object of that UID"
 
 
 def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
@@ -292,11 +204,11 @@ def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
     kind = target.kind
     version = meta.get("resourceVersion", "")
     if version and version != "0":
-        if not version.isdigit():
+        if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         if int(version) != old.rv:
             raise errors.conflict(kind.resource, target.name)
-    elif not kind.strategy.unconditional_update:
+    elif not target.unconditional:
         causes = [
             Cause(
                 "metadata.resourceVersion",
@@ -349,6 +261,7 @@ def replace(
         meta["generation"] = before["metadata"].get("generation", 0) + 1
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)
+    _restrict(target, obj, before)
     _validate_update(target, obj, before)
     warned = _admit_valid(target, obj, before, dry_run=options.dry_run)
     obj = draft.final(kind.storage)
@@ -369,9 +282,17 @@ def replace(
 def _owners(target: Target, draft: Draft, old: Json, managers: Managers) -> list[Json]:
     if draft.managers is not None:
         return draft.managers.entries()
-    stored = target.kind.storage
-    managers.update(target.owner(UPDATE), target.scope(stored), old, draft.final(stored))
+    kind, view = target.kind, target.kind.view
+    new = draft.final(kind.storage)
+    if view is None or kind.type not in OWNED_AS_SHOWN:
+        managers.update(target.owner(UPDATE), target.scope(kind.storage), old, new)
+    else:
+        managers.update(target.owner(UPDATE), target.scope(kind.type), view(old), view(new))
     return managers.entries()
+
+
+OWNED_AS_SHOWN: Final = ("events.Event",)
+"""Kinds whose owners own fields of what they have sent, not of what is stored."""
 
 
 def _owners_after(target: Target, draft: Draft, before: Json) -> list[Json]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,13 +43,23 @@ PROFILES: Final = ("1.37", "1.37-alpha", "1.36", "1.35", "1.34")
 RELEASES: Final = {"1.34": "1.34.4"}
 """Recordings of a real old release that win over the emulation."""
 
+EVERY: Final = (*PROFILES, *RELEASES.values())
+"""What can be named: a release itself is 1.34.4, without the emulation's recordings."""
+
+_PLAYED_AS: Final = {release: profile for profile, release in RELEASES.items()}
+
 NOT_OURS: Final = ("protobuf-answers",)
 """Scripts that want protobuf answers: ours answers JSON, which every client takes."""
 
 KNOWN: Final = Path(__file__).with_name("apiserver-known.json")
 """``{profile: {script: {step: reason}}}``; ``*`` stands for every profile."""
 
-_ALPHA: Final = "-alpha"
+FUZZ: Final = "fuzz"
+"""In its place of a script :data:`KNOWN` has patterns for the signatures of the fuzz."""
+
+ALPHA_SUFFIX: Final = "-alpha"
+"""Ends the names of profiles with all gates and all served versions."""
+
 _SHOWN_MAX: Final = 8
 _VALUE_MAX: Final = 160
 _EVERYONE: Final = "system:authenticated"
@@ -85,10 +96,10 @@ class Tally:
 
 def server(profile: str) -> ApiServer:
     """A started server of a profile; ``-alpha`` has all gates and all versions."""
-    name = profile.removesuffix(_ALPHA)
+    name = played_as(profile).removesuffix(ALPHA_SUFFIX)
     found = ApiServer(timeline=Timeline(), kubernetes=name, tokens=_USERS, rbac=True)
     found.start()
-    if profile.endswith(_ALPHA):
+    if profile.endswith(ALPHA_SUFFIX):
         version = kubernetes_version(name)
         gates = dict.fromkeys(version.gates, True)
         found.become(serving(version.with_gates(gates), VERSIONS))
@@ -180,11 +191,25 @@ def compare(profile: str, name: str, script: Json, folder: Path) -> Tally:
     return tally
 
 
+def played_as(profile: str) -> str:
+    """The profile whose scripts are played: 1.34 for 1.34.4, itself for all others."""
+    return _PLAYED_AS.get(profile, profile)
+
+
 def _known(profile: str, name: str) -> Json:
     listed: Json = json.loads(KNOWN.read_text("utf-8"))
     found: Json = {}
-    for place in ("*", profile):
+    for place in ("*", played_as(profile), profile):
         found |= (listed.get(place) or {}).get(name) or {}
+    return found
+
+
+def known_patterns(profile: str) -> list[re.Pattern[str]]:
+    """What the fuzz may find: signatures of differences that stay, for a reason."""
+    listed: Json = json.loads(KNOWN.read_text("utf-8"))
+    found: list[re.Pattern[str]] = []
+    for place in ("*", profile):
+        found += [re.compile(text) for text in (listed.get(place) or {}).get(FUZZ) or {}]
     return found
 
 
@@ -211,13 +236,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("script", nargs="*", help="a YAML file, or a name in --scripts")
     parser.add_argument("--recordings", "--recorded", type=Path, required=True, metavar="DIR")
     parser.add_argument("--scripts", type=Path, metavar="DIR")
-    parser.add_argument("--profile", action="append", choices=PROFILES)
+    parser.add_argument("--profile", action="append", choices=EVERY)
     chosen = parser.parse_args(arguments)
     total = Tally()
     for profile in chosen.profile or PROFILES:
         for path in _scripts(chosen.script, chosen.scripts):
             script: Json = yaml.safe_load(path.read_text("utf-8"))
-            if profile not in script.get("profiles", [profile]):
+            if played_as(profile) not in script.get("profiles", [played_as(profile)]):
                 continue
             tally = compare(profile, path.stem, script, chosen.recordings)
             known = f" ({tally.known} more for a known reason)" if tally.known else ""

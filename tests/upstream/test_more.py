@@ -1,6 +1,6 @@
 """Our own scripts against what kube-apiserver 1.37.2 answered to them.
 
-Recorded with the oracle's ``replay.py record``; see its README for how the real server is started.
+``python -m tests.upstream.apiserver_record`` makes more.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import pytest
 from tests.upstream.apiserver import main
 
 HERE = Path(__file__).parent / "more"
+SCRIPTS = sorted(path.stem for path in (HERE / "scripts").glob("*.yaml"))
 
 
-@pytest.mark.parametrize("script", ["custom", "policies", "matching"])
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_the_embedded_server_answers_as_the_real_one(
     script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
