@@ -14,6 +14,9 @@ from pytest_dra.embedded import raw
 from pytest_dra.embedded import schemas
 from pytest_dra.embedded import typed
 from pytest_dra.embedded import writes
+from pytest_dra.embedded.drafts import Draft
+from pytest_dra.embedded.drafts import Target
+from pytest_dra.embedded.drafts import incoming
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.managers import APPLY as APPLIED
@@ -39,7 +42,7 @@ CUSTOM_PATCH_TYPES: Final[tuple[str, ...]] = (JSON_PATCH, MERGE, APPLY)
 
 def patch(
     store: Store,
-    target: writes.Target,
+    target: Target,
     body: bytes,
     media: str,
     options: WriteOptions,
@@ -79,7 +82,7 @@ def patch(
 
 def _patched(
     store: Store,
-    target: writes.Target,
+    target: Target,
     patched: Json,
     old: Snapshot,
     options: WriteOptions,
@@ -109,13 +112,13 @@ def _patched(
 
 
 def _read_patched(
-    target: writes.Target,
+    target: Target,
     patched: Json,
     options: WriteOptions,
     warnings: list[str],
     *,
     applied: bool,
-) -> writes.Draft:
+) -> Draft:
     kind = target.kind
     resource = kind.resource
     wanted = {"kind": resource.kind, "apiVersion": resource.api_version}
@@ -134,7 +137,7 @@ def _read_patched(
     if kind.unview:
         obj = kind.unview(obj)
     kind.strategy.default(obj)
-    return writes.Draft(obj, notes.empties)
+    return Draft(obj, notes.empties)
 
 
 def _bad_patch(why: str) -> errors.ApiError:
@@ -145,7 +148,7 @@ def _bad_patch(why: str) -> errors.ApiError:
 
 def _apply(
     store: Store,
-    target: writes.Target,
+    target: Target,
     body: bytes,
     old: Snapshot | None,
     options: WriteOptions,
@@ -200,7 +203,7 @@ def _remember(patched: Json, configuration: Json) -> None:
 
 def _apply_new(
     store: Store,
-    target: writes.Target,
+    target: Target,
     configuration: Json,
     managers: Managers,
     options: WriteOptions,
@@ -217,11 +220,11 @@ def _apply_new(
         typed.read(target.kind.type, _bare(fresh), typed.Notes())
     except typed.DecodeError as error:
         raise errors.internal(str(error)) from error
-    draft = writes.incoming(target, Received(fresh), options, [])
+    draft = incoming(target, Received(fresh), options, [])
     return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
 
 
-def _configuration(target: writes.Target, body: bytes, options: WriteOptions) -> Json:
+def _configuration(target: Target, body: bytes, options: WriteOptions) -> Json:
     """An applied configuration without kind and apiVersion, checked.
 
     Raises:
