@@ -126,7 +126,11 @@ def test_a_kubelet_reads_the_claims_of_its_pods(client: Client, kubelet: Client)
 def _driver(client: Client, server: ApiServer, *, bound: bool) -> Client:
     client.post(NODES, {"metadata": {"name": "node-a"}})
     client.post(ACCOUNTS, {"metadata": {"name": "drv"}})
-    spec = {"nodeName": "node-a", "serviceAccountName": "drv", "containers": [{"name": "c"}]}
+    spec = {
+        "nodeName": "node-a",
+        "serviceAccountName": "drv",
+        "containers": [{"name": "c", "image": "i"}],
+    }
     client.post(PODS, {"metadata": {"name": "drv"}, "spec": spec})
     reference = {"kind": "Pod", "apiVersion": "v1", "name": "drv"}
     body = {"spec": {"boundObjectRef": reference} if bound else {}}
