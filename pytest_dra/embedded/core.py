@@ -202,6 +202,12 @@ class Pods(Strategy):
         obj["status"] = {"phase": "Pending", "qosClass": quality}
         podadmission.complete(obj["spec"])
 
+    def drop_gated(self, new: Json, old: Json | None, ctx: Context) -> None:
+        """The claim of extended resources, where there is no such feature."""
+        used = "extendedResourceClaimStatus" in ((old or {}).get("status") or {})
+        if not used and not ctx.version.enabled("DRAExtendedResource"):
+            (new.get("status") or {}).pop("extendedResourceClaimStatus", None)
+
     def admit(self, obj: Json, old: Json | None, ctx: Context) -> None:
         """The ServiceAccount has to exist."""
         if old is not None:
