@@ -102,6 +102,8 @@ def _patched(
         if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         raise errors.conflict(target.kind.resource, target.name)
+    if not version:
+        writes.need_version(target)
     if meta.get("uid", "") != before["uid"]:
         raise writes.refused_uid(target, "field is immutable")
     # trying to move a deletion is ignored, but counts as a write

@@ -196,6 +196,20 @@ def update(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     return replace(store, target, draft, old, options)
 
 
+def need_version(target: Target) -> None:
+    """Refuse an update without a version where the kind wants one.
+
+    Raises:
+        ApiError: 422.
+    """
+    if not target.unconditional:
+        why = "Invalid value: 0: must be specified for an update"
+        cause = Cause("metadata.resourceVersion", "FieldValueInvalid", why)
+        resource = target.kind.resource
+        # here the real server names the plural
+        raise errors.invalid(resource.group, resource.plural, target.name, [cause])
+
+
 _NO_UID: Final = "Precondition failed: there is no object of that UID"
 
 
@@ -208,16 +222,8 @@ def _check_identity(target: Target, meta: Json, old: Snapshot) -> None:
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         if int(version) != old.rv:
             raise errors.conflict(kind.resource, target.name)
-    elif not target.unconditional:
-        causes = [
-            Cause(
-                "metadata.resourceVersion",
-                "FieldValueInvalid",
-                "Invalid value: 0: must be specified for an update",
-            )
-        ]
-        # here the real server names the plural
-        raise errors.invalid(kind.resource.group, kind.resource.plural, target.name, causes)
+    else:
+        need_version(target)
     uid = meta.get("uid", "")
     if uid and uid != old.lean["metadata"]["uid"]:
         raise errors.conflict(

@@ -245,7 +245,7 @@ class Sequencer:
             query["labelSelector"] = self._dice.pick(_LABELS)
         if self._dice.chance(35):
             query["fieldSelector"] = self._dice.pick(KINDS[kind].fields)
-        if kind == "namespaces" and not query:
+        if kind == "namespaces":
             query["fieldSelector"] = self._dice.pick(KINDS[kind].fields)
         if kind.startswith("cluster"):
             # what a new cluster comes with is none of our server's
