@@ -29,6 +29,7 @@ from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import read_files
 from pytest_dra.objects.rules import OF_SLICES
+from pytest_dra.objects.shipped import OF_MANIFESTS
 from pytest_dra.objects.usage import OF_USERS
 from pytest_dra.options import KUBERNETES_VERSIONS
 from pytest_dra.options import OptionError
@@ -74,7 +75,7 @@ REMARKS_MAX: Final = 20
 def judged_ids() -> frozenset[str]:
     """Ids of the cases that objects alone can decide."""
     users = {id_ for id_, _, _ in OF_USERS if id_ not in OWN_RULES}
-    return frozenset(OF_SLICES) | users
+    return frozenset(OF_SLICES) | frozenset(OF_MANIFESTS) | users
 
 
 @dataclasses.dataclass
