@@ -97,6 +97,7 @@ def _patched(
         target.kind.resource.namespaced and meta.get("namespace", "") != target.namespace
     ):
         raise bad_request("the name or namespace of the object does not match the URL")
+    writes.admit_node(target, draft.obj, old.object)
     if version and version != str(old.rv):
         if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
