@@ -186,6 +186,8 @@ def _apply_new(
     if meta.get("uid"):
         why = f"uid mismatch: there is none, the configuration has {str(meta['uid'])[:80]}"
         raise errors.conflict(target.kind.resource, target.name, why)
+    if meta.get("name") not in (None, "", target.name):
+        raise bad_request("the name of the object does not match the name on the URL")
     kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
     resource = target.kind.resource
     names = {"kind": resource.kind, "apiVersion": resource.api_version}
