@@ -52,6 +52,8 @@ from pytest_dra.spec import Json
 WARNINGS_MAX: Final = 20
 """Warning headers of one answer."""
 
+_UNREADABLE_VERSION: Final = 500
+
 Kinds = Mapping[tuple[str, str, str], Kind]
 """The kinds of a server by (group, version, plural)."""
 
@@ -217,7 +219,14 @@ class Operations:
         return Reply(200, answer, body)
 
     async def _watch(self, call: Call) -> Reply:
-        wanted = options.list_options(call.query, watch=True)
+        try:
+            wanted = options.list_options(call.query, watch=True)
+        except ApiError as error:
+            if error.code == _UNREADABLE_VERSION:
+                # the version is read last
+                fields = call.query.get("fieldSelector", "")
+                reads.selector(call.kind, ListOptions(field_selector=fields))
+            raise
         if call.route.name:
             name = f"metadata.name={call.route.name}"
             fields = f"{wanted.field_selector},{name}" if wanted.field_selector else name

@@ -98,6 +98,7 @@ def _patched(
         target.kind.resource.namespaced and meta.get("namespace", "") != target.namespace
     ):
         raise bad_request("the name or namespace of the object does not match the URL")
+    writes.admit_node(target, draft.obj, old.object)
     if version and version != str(old.rv):
         if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
@@ -214,6 +215,8 @@ def _apply_new(
     if meta.get("uid"):
         why = f"uid mismatch: there is none, the configuration has {str(meta['uid'])[:80]}"
         raise errors.conflict(target.kind.resource, target.name, why)
+    if meta.get("name") not in (None, "", target.name):
+        raise bad_request("the name of the object does not match the name on the URL")
     kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
     resource = target.kind.resource
     names = {"kind": resource.kind, "apiVersion": resource.api_version}

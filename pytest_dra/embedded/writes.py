@@ -56,7 +56,7 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         _check_namespace(target, meta)
         _need_namespace(store, target, meta.get("name", ""))
     strategy.admit(obj, None, ctx)
-    _restrict(target, obj, None)
+    admit_node(target, obj, None)
     for wiped in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         meta.pop(wiped, None)
     owners = _owners(target, draft, typed.empty(kind.storage), Managers(()))
@@ -94,7 +94,12 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     return Written(201, snapshot, snapshot.object, warnings)
 
 
-def _restrict(target: Target, obj: Json, before: Json | None) -> None:
+def admit_node(target: Target, obj: Json, before: Json | None) -> None:
+    """What a kubelet may not write; asked before versions are compared.
+
+    Raises:
+        ApiError: 403.
+    """
     ctx = target.context
     if ctx.allows is not None and ctx.user is not None:
         restrict(ctx.user, target.kind, obj, before)
@@ -192,6 +197,7 @@ def update(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
                 raise errors.conflict(kind.resource, target.name, _NO_UID)
             return create(store, target, draft, options)
         raise errors.not_found(kind.resource, target.name)
+    admit_node(target, draft.obj, old.object)
     _check_identity(target, meta, old)
     return replace(store, target, draft, old, options)
 
@@ -267,7 +273,7 @@ def replace(
         meta["generation"] = before["metadata"].get("generation", 0) + 1
     strategy.drop_gated(obj, before, ctx)
     strategy.admit(obj, before, ctx)
-    _restrict(target, obj, before)
+    admit_node(target, obj, before)
     _validate_update(target, obj, before)
     warned = _admit_valid(target, obj, before, dry_run=options.dry_run)
     obj = draft.final(kind.storage)

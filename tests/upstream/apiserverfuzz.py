@@ -33,6 +33,7 @@ from pytest_dra.clusters.binaries import find_binaries
 from pytest_dra.embedded import ApiServer
 from pytest_dra.spec import Json
 from tests.upstream.apiserver import ALPHA_SUFFIX
+from tests.upstream.apiserver import KNOWN
 from tests.upstream.apiserver import PROFILES
 from tests.upstream.apiserver import TOKENS
 from tests.upstream.apiserver import differences
@@ -299,6 +300,8 @@ def main(arguments: list[str]) -> int:
         ours.stop()
     for name in fuzz.tally.found:
         _write(f"differs: {name}")
+    if fuzz.tally.known:
+        _write(f"{fuzz.tally.known} differ for a reason listed in {KNOWN.name}")
     _write(fuzz.tally.line())
     return 1 if fuzz.tally.differ else 0
 
