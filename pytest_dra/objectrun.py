@@ -78,7 +78,7 @@ REMARKS_MAX: Final = 20
 def judged_ids() -> frozenset[str]:
     """Ids of the cases that objects alone can decide."""
     users = {id_ for id_, _, _ in OF_USERS if id_ not in OWN_RULES}
-    return frozenset(OF_SLICES) | users
+    return frozenset(OF_SLICES) | frozenset(OF_MANIFESTS) | users
 
 
 @dataclasses.dataclass

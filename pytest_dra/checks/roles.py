@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
-from typing import Any
 from typing import Final
 
 from pytest_dra.checks.flaws import Flaw
 from pytest_dra.checks.workloads import Workload
+from pytest_dra.checks.workloads import dict_at
+from pytest_dra.checks.workloads import list_at
 from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
 
@@ -53,7 +54,7 @@ class Right:
     @property
     def role(self) -> str:
         """Kind and name of the role."""
-        return f"{self.item.get('kind')} {(self.item.get('metadata') or {}).get('name', '')}"
+        return f"{self.item.get('kind')} {_name(self.item)}"
 
     def covers(self, place: tuple[str, str], verb: str) -> bool:
         """True if it allows the verb on a resource (group, name)."""
@@ -79,19 +80,20 @@ def rights_of(workload: Workload, objects: Iterable[Json]) -> list[Right]:
     for binding in every:
         if binding.get("kind") not in ("RoleBinding", "ClusterRoleBinding"):
             continue
-        if not any(_is_account(each, binding, workload) for each in binding.get("subjects") or []):
+        subjects = list_at(binding, "subjects")
+        if not any(_is_account(each, binding, workload) for each in subjects):
             continue
-        ref = binding.get("roleRef") or {}
+        ref = dict_at(binding, "roleRef")
         role = roles.get(_key(binding, str(ref.get("kind")), str(ref.get("name"))))
         if role is not None:
             found[id(role)] = role
     return [right for role in found.values() for right in _rules(role)]
 
 
-def _is_account(subject: Any, binding: Json, workload: Workload) -> bool:
-    if not isinstance(subject, dict) or subject.get("kind") != "ServiceAccount":
+def _is_account(subject: Json, binding: Json, workload: Workload) -> bool:
+    if subject.get("kind") != "ServiceAccount":
         return False
-    place = subject.get("namespace") or _namespace(binding)
+    place = str(subject.get("namespace") or _namespace(binding))
     known = {place or workload.namespace, workload.namespace or place}
     return subject.get("name") == workload.account and len(known) == 1
 
@@ -101,24 +103,23 @@ def _key(item: Json, kind: str, name: str) -> tuple[str, str, str]:
 
 
 def _name(item: Json) -> str:
-    return str((item.get("metadata") or {}).get("name") or "")
+    return str(dict_at(item, "metadata").get("name") or "")
 
 
 def _namespace(item: Json) -> str:
-    return str((item.get("metadata") or {}).get("namespace") or "")
+    return str(dict_at(item, "metadata").get("namespace") or "")
 
 
 def _rules(role: Json) -> Iterator[Right]:
-    for index, rule in enumerate(role.get("rules") or []):
-        if isinstance(rule, dict):
-            yield Right(
-                item=role,
-                path=f"rules[{index}]",
-                groups=_texts(rule, "apiGroups"),
-                resources=_texts(rule, "resources"),
-                verbs=_texts(rule, "verbs"),
-                names=_texts(rule, "resourceNames"),
-            )
+    for index, rule in enumerate(list_at(role, "rules")):
+        yield Right(
+            item=role,
+            path=f"rules[{index}]",
+            groups=_texts(rule, "apiGroups"),
+            resources=_texts(rule, "resources"),
+            verbs=_texts(rule, "verbs"),
+            names=_texts(rule, "resourceNames"),
+        )
 
 
 def _texts(rule: Json, field: str) -> tuple[str, ...]:

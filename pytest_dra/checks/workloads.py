@@ -51,16 +51,19 @@ class Workload:
         return [
             (f"spec.template.spec.{field}[{index}]", each)
             for field in ("initContainers", "containers")
-            for index, each in enumerate(_list(self.pod, field))
+            for index, each in enumerate(list_at(self.pod, field))
         ]
 
     @property
     def host_paths(self) -> list[tuple[str, str]]:
         """The paths of the host in its volumes, with their places."""
         return [
-            (f"spec.template.spec.volumes[{index}].hostPath", str(_dict(each, "hostPath")["path"]))
-            for index, each in enumerate(_list(self.pod, "volumes"))
-            if _dict(each, "hostPath").get("path")
+            (
+                f"spec.template.spec.volumes[{index}].hostPath",
+                str(dict_at(each, "hostPath")["path"]),
+            )
+            for index, each in enumerate(list_at(self.pod, "volumes"))
+            if dict_at(each, "hostPath").get("path")
         ]
 
 
@@ -69,8 +72,8 @@ def workload_of(item: Json) -> Workload | None:
     kind = item.get("kind")
     if kind not in WORKLOADS:
         return None
-    pod = _dict(_dict(_dict(item, "spec"), "template"), "spec")
-    metadata = _dict(item, "metadata")
+    pod = dict_at(dict_at(dict_at(item, "spec"), "template"), "spec")
+    metadata = dict_at(item, "metadata")
     return Workload(
         item=item,
         pod=pod,
@@ -120,7 +123,7 @@ def _privileges(each: Workload) -> Iterator[tuple[str, str]]:
         if each.pod.get(word) is True:
             yield word, f"spec.template.spec.{word}"
     for path, container in each.containers:
-        if _dict(container, "securityContext").get("privileged") is True:
+        if dict_at(container, "securityContext").get("privileged") is True:
             yield "privileged", f"{path}.securityContext.privileged"
     for path, host in each.host_paths:
         if posixpath.normpath(ROOT + host.lstrip(ROOT)) == ROOT:
@@ -151,7 +154,7 @@ def _unfit(
     priority = each.pod.get("priorityClassName")
     if priority != NODE_CRITICAL:
         yield f"{pod}.priorityClassName", priority, NODE_CRITICAL
-    rolling = _dict(_dict(_dict(each.item, "spec"), "updateStrategy"), "rollingUpdate")
+    rolling = dict_at(dict_at(dict_at(each.item, "spec"), "updateStrategy"), "rollingUpdate")
     surge = rolling.get("maxSurge")
     surges = str(surge or 0).strip("%") not in ("", "0")
     if surges and not seamless:
@@ -172,23 +175,23 @@ def _unfit(
 def _downward(each: Workload) -> set[str]:
     """Fields of the pod that its containers get as environment variables."""
     return {
-        str(_dict(_dict(variable, "valueFrom"), "fieldRef").get("fieldPath", ""))
+        str(dict_at(dict_at(variable, "valueFrom"), "fieldRef").get("fieldPath", ""))
         for _, container in each.containers
-        for variable in _list(container, "env")
+        for variable in list_at(container, "env")
     }
 
 
 def _mounts(each: Workload, paths: Iterable[str]) -> bool:
     """True if a container has one of the paths, a part of it, or what contains it."""
     mounted = {
-        mount.get("name")
+        str(mount.get("name"))
         for _, container in each.containers
-        for mount in _list(container, "volumeMounts")
+        for mount in list_at(container, "volumeMounts")
     }
     hosts = [
-        PurePosixPath(str(_dict(volume, "hostPath")["path"]))
-        for volume in _list(each.pod, "volumes")
-        if _dict(volume, "hostPath").get("path") and volume.get("name") in mounted
+        PurePosixPath(str(dict_at(volume, "hostPath")["path"]))
+        for volume in list_at(each.pod, "volumes")
+        if dict_at(volume, "hostPath").get("path") and str(volume.get("name")) in mounted
     ]
     return any(
         host == wanted or host in wanted.parents or wanted in host.parents
@@ -197,11 +200,13 @@ def _mounts(each: Workload, paths: Iterable[str]) -> bool:
     )
 
 
-def _dict(value: Any, field: str) -> Json:
+def dict_at(value: Any, field: str) -> Json:
+    """The mapping in a field; an empty one where there is something else, or nothing."""
     found = value.get(field) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 
 
-def _list(value: Json, field: str) -> list[Json]:
+def list_at(value: Json, field: str) -> list[Json]:
+    """The mappings in a field's list; none where there is something else, or nothing."""
     found = value.get(field)
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

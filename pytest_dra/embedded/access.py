@@ -14,7 +14,6 @@ from typing import Final
 from multidict import MultiMapping
 
 from pytest_dra.embedded.errors import ApiError
-from pytest_dra.embedded.selectors import named_in
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,13 +90,6 @@ def split_token(path: str) -> tuple[str, str]:
 
 Authorizer = Callable[[Attempt], bool]
 """True if the attempt is allowed."""
-
-
-def named(verb: str, fields: str) -> str:
-    """The one object that a list, watch or deletecollection selects; "" where it may be several."""
-    if verb in ("list", "watch", "deletecollection"):
-        return named_in(fields)
-    return ""
 
 
 def everyone_known(attempt: Attempt) -> bool:

@@ -38,8 +38,9 @@ def partition_type(spec: Json, report: Report) -> None:
     path = "spec.partitionTypeAttribute"
     before = len(report.causes)
     devicerules.qualified_name(name, path, report, domain_required=True)
-    if len(report.causes) > before:
-        return
+    if "/" not in name:
+        report.format(path, name, names.c_identifier_error(name))
+    broken = len(report.causes) > before
     domain, _, plain = name.partition("/")
     wanted = {name, plain} if domain == spec["driver"] else {name}
     consumers = 0
@@ -47,7 +48,7 @@ def partition_type(spec: Json, report: Report) -> None:
         if not device.get("consumesCounters"):
             continue
         consumers += 1
-        if wanted.isdisjoint(device.get("attributes") or {}):
+        if not broken and wanted.isdisjoint(device.get("attributes") or {}):
             report.required(f"spec.devices[{index}].attributes[{name}]")
     if not consumers:
         report.invalid(path, name, "needs a device that consumes counters")
@@ -74,10 +75,10 @@ def node_operations(found: list[str], path: str, report: Report) -> None:
         where = f"{path}[{index}]"
         if name in seen:
             report.duplicate(where, name)
-        elif name not in OPERATIONS:
+        if name not in OPERATIONS:
             report.not_supported(where, name, OPERATIONS)
         seen.add(name)
-    if seen == {"NodePrepareResources"}:
+    if "NodePrepareResources" in seen and seen.isdisjoint(("NodeUnprepareResources", "*")):
         report.invalid(path, found, "NodePrepareResources needs NodeUnprepareResources")
 
 
@@ -88,7 +89,7 @@ def node_allocatable(device: Json, path: str, report: Report) -> None:
         if name not in _ALLOCATABLE and not name.startswith(_PAGES):
             report.invalid(where, name, "must be a resource that a node allocates")
         if value.get("mapping") is None and value.get("overhead") is None:
-            report.required(where, "one of mapping and overhead must be set")
+            report.required(where, "at least one of mapping or overhead must be set")
         if value.get("mapping") is not None:
             capacity = device.get("capacity") or {}
             _mapping(value["mapping"], capacity, f"{where}.mapping", report)
@@ -163,4 +164,7 @@ def derived_attributes(
         devicerules.qualified_name(name, f"{where}.name", report, domain_required=True)
         if name not in used:
             report.invalid(f"{where}.name", name, "must be used by a constraint of the claim")
+        if not entry["expression"]:
+            report.required(f"{where}.expression")
+            continue
         expressions.derived(entry["expression"], f"{where}.expression", version, report)

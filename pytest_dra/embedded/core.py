@@ -146,33 +146,6 @@ class Namespaces(Strategy):
         new["spec"] = old["spec"]
 
 
-class Leases(Strategy):
-    """Leases: PUT may create one, but has to name the version of an existing one."""
-
-    create_on_update: ClassVar[bool] = True
-    unconditional_update: ClassVar[bool] = False
-
-    def drop_gated(self, new: Json, old: Json | None, ctx: Context) -> None:
-        """Coordinated leader election is off unless somebody turns its gate."""
-        for name in ("strategy", "preferredHolder"):
-            if name not in ((old or {}).get("spec") or {}):
-                new["spec"].pop(name, None)
-
-    def validate_create(self, obj: Json, ctx: Context, report: Report) -> None:
-        """Durations and counts are positive, a holder is not empty."""
-        spec = obj["spec"]
-        if "leaseDurationSeconds" in spec and spec["leaseDurationSeconds"] <= 0:
-            report.invalid(
-                "spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0"
-            )
-        if "leaseTransitions" in spec and spec["leaseTransitions"] < 0:
-            report.invalid(
-                "spec.leaseTransitions",
-                spec["leaseTransitions"],
-                "must be greater than or equal to 0",
-            )
-
-
 class Pods(Strategy):
     """Pods, as far as a driver or a claim controller looks at them; nothing runs them."""
 
@@ -201,6 +174,12 @@ class Pods(Strategy):
                 quality = "Burstable"
         obj["status"] = {"phase": "Pending", "qosClass": quality}
         podadmission.complete(obj["spec"])
+
+    def drop_gated(self, new: Json, old: Json | None, ctx: Context) -> None:
+        """The claim of extended resources, where there is no such feature."""
+        used = "extendedResourceClaimStatus" in ((old or {}).get("status") or {})
+        if not used and not ctx.version.enabled("DRAExtendedResource"):
+            (new.get("status") or {}).pop("extendedResourceClaimStatus", None)
 
     def admit(self, obj: Json, old: Json | None, ctx: Context) -> None:
         """The ServiceAccount has to exist."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_dra.embedded import errors
 from pytest_dra.embedded.kinds import Kind
+from pytest_dra.embedded.metadata import GC_FINALIZERS
 from pytest_dra.embedded.options import DeleteOptions
 from pytest_dra.embedded.scalars import now
 from pytest_dra.embedded.store import Snapshot
@@ -55,8 +56,11 @@ def delete_state(store: Store, kind: Kind, old: Snapshot, options: DeleteOptions
     meta = old.lean["metadata"]
     finalizers = list(meta.get("finalizers") or [])
     extra = _POLICY_FINALIZER.get(options.policy)
-    if extra and extra not in finalizers and kind.strategy.collected:
-        finalizers.append(extra)
+    if options.policy and kind.strategy.collected:
+        # the last word about dependents replaces earlier ones
+        finalizers = [name for name in finalizers if name not in GC_FINALIZERS or name == extra]
+        if extra and extra not in finalizers:
+            finalizers.append(extra)
     grace_s = _grace_s(kind, old.lean, options)
     if not finalizers and not grace_s and kind.type != "core.Namespace":
         if kind.type == "core.Pod":

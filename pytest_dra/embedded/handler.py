@@ -242,7 +242,7 @@ class Handler:
                 resource=route.plural,
                 subresource=route.subresource,
                 namespace=route.namespace or "",
-                name=route.name or access.named(record.verb, fields),
+                name=route.name or routing.named_in(fields),
                 fields=fields,
             )
         )

@@ -234,10 +234,27 @@ def read_yaml(body: bytes) -> Any:
     """
     if body.lstrip()[:1] == b"{":
         return load_json(body)
+    if _nesting(body) > NESTING_MAX:
+        raise bad_request("error converting YAML to JSON: exceeded max depth")
     try:
         return yaml.load(body.decode("utf-8"), Loader=_PlainLoader)  # noqa: S506  a SafeLoader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise bad_request(f"error converting YAML to JSON: {error}") from error
+
+
+NESTING_MAX: Final = 500
+"""Brackets within brackets of a YAML document, whose reader takes a time that is their square."""
+
+
+def _nesting(body: bytes) -> int:
+    depth = deepest = 0
+    for byte in body:
+        if byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
 
 
 def _need_object(value: Any) -> Json:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_dra.api.resources import RESOURCE_GROUP
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.embedded import byhand
 from pytest_dra.embedded import deletes
@@ -25,6 +26,9 @@ from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.binding import bind
 from pytest_dra.embedded.blocks import Blocks
+from pytest_dra.embedded.drafts import Draft
+from pytest_dra.embedded.drafts import Target
+from pytest_dra.embedded.drafts import incoming
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.kinds import Kind
@@ -42,12 +46,13 @@ from pytest_dra.embedded.store import Store
 from pytest_dra.embedded.store import encode
 from pytest_dra.embedded.strategy import Context
 from pytest_dra.embedded.watch import Watch
-from pytest_dra.embedded.writes import Target
 from pytest_dra.embedded.writes import Written
 from pytest_dra.spec import Json
 
 WARNINGS_MAX: Final = 20
 """Warning headers of one answer."""
+
+_UNREADABLE_VERSION: Final = 500
 
 Kinds = Mapping[tuple[str, str, str], Kind]
 """The kinds of a server by (group, version, plural)."""
@@ -175,6 +180,12 @@ class Operations:
 
     async def _get(self, call: Call) -> Reply:
         kind, route = call.kind, call.route
+        if (
+            route.subresource
+            and kind.resource.group == RESOURCE_GROUP
+            and (call.media.shape == "Table")
+        ):
+            raise errors.not_acceptable(call.media.shape)
         version = call.query.get("resourceVersion", "")
         # events are not kept in a cache, whose reader has another failure
         cached = kind.storage != "core.Event"
@@ -208,7 +219,14 @@ class Operations:
         return Reply(200, answer, body)
 
     async def _watch(self, call: Call) -> Reply:
-        wanted = options.list_options(call.query, watch=True)
+        try:
+            wanted = options.list_options(call.query, watch=True)
+        except ApiError as error:
+            if error.code == _UNREADABLE_VERSION:
+                # the version is read last
+                fields = call.query.get("fieldSelector", "")
+                reads.selector(call.kind, ListOptions(field_selector=fields))
+            raise
         if call.route.name:
             name = f"metadata.name={call.route.name}"
             fields = f"{wanted.field_selector},{name}" if wanted.field_selector else name
@@ -217,7 +235,7 @@ class Operations:
         watch = Watch(self._store, call.kind, call.route.namespace, wanted, shape)
         return Reply(200, None, b"", watch=watch)
 
-    def _receive(self, call: Call, chosen: options.WriteOptions) -> writes.Draft:
+    def _receive(self, call: Call, chosen: options.WriteOptions) -> Draft:
         kind = call.kind
         if kind.custom is not None and (
             negotiation.content_type(call.content_type) == negotiation.PROTOBUF
@@ -227,7 +245,7 @@ class Operations:
             call.body, call.content_type, kind.type, (kind.resource.api_version,)
         )
         call.sent = received.sent
-        return writes.incoming(self._target(call), received, chosen, call.warnings)
+        return incoming(self._target(call), received, chosen, call.warnings)
 
     async def _create(self, call: Call) -> Reply:
         if call.route.subresource:

@@ -12,6 +12,7 @@ from pytest_dra.embedded import configs
 from pytest_dra.embedded import core
 from pytest_dra.embedded import definitions
 from pytest_dra.embedded import events
+from pytest_dra.embedded import leases
 from pytest_dra.embedded import policyrules
 from pytest_dra.embedded import roles
 from pytest_dra.embedded.labels import NAMED
@@ -228,7 +229,7 @@ def _event_kinds() -> list[dict[str, Any]]:
         {
             "resource": resources.LEASES,
             "type": "coordination.Lease",
-            "strategy": core.Leases("coordination.Lease"),
+            "strategy": leases.Leases("coordination.Lease"),
             "fields": PLACED,
             "deletes_to_object": False,
         },

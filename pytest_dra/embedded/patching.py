@@ -14,6 +14,9 @@ from pytest_dra.embedded import raw
 from pytest_dra.embedded import schemas
 from pytest_dra.embedded import typed
 from pytest_dra.embedded import writes
+from pytest_dra.embedded.drafts import Draft
+from pytest_dra.embedded.drafts import Target
+from pytest_dra.embedded.drafts import incoming
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.managers import APPLY as APPLIED
@@ -39,7 +42,7 @@ CUSTOM_PATCH_TYPES: Final[tuple[str, ...]] = (JSON_PATCH, MERGE, APPLY)
 
 def patch(
     store: Store,
-    target: writes.Target,
+    target: Target,
     body: bytes,
     media: str,
     options: WriteOptions,
@@ -79,7 +82,7 @@ def patch(
 
 def _patched(
     store: Store,
-    target: writes.Target,
+    target: Target,
     patched: Json,
     old: Snapshot,
     options: WriteOptions,
@@ -95,10 +98,13 @@ def _patched(
         target.kind.resource.namespaced and meta.get("namespace", "") != target.namespace
     ):
         raise bad_request("the name or namespace of the object does not match the URL")
+    writes.admit_node(target, draft.obj, old.object)
     if version and version != str(old.rv):
         if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
         raise errors.conflict(target.kind.resource, target.name)
+    if not version:
+        writes.need_version(target)
     if meta.get("uid", "") != before["uid"]:
         raise writes.refused_uid(target, "field is immutable")
     # trying to move a deletion is ignored, but counts as a write
@@ -109,13 +115,13 @@ def _patched(
 
 
 def _read_patched(
-    target: writes.Target,
+    target: Target,
     patched: Json,
     options: WriteOptions,
     warnings: list[str],
     *,
     applied: bool,
-) -> writes.Draft:
+) -> Draft:
     kind = target.kind
     resource = kind.resource
     wanted = {"kind": resource.kind, "apiVersion": resource.api_version}
@@ -134,7 +140,7 @@ def _read_patched(
     if kind.unview:
         obj = kind.unview(obj)
     kind.strategy.default(obj)
-    return writes.Draft(obj, notes.empties)
+    return Draft(obj, notes.empties)
 
 
 def _bad_patch(why: str) -> errors.ApiError:
@@ -145,7 +151,7 @@ def _bad_patch(why: str) -> errors.ApiError:
 
 def _apply(
     store: Store,
-    target: writes.Target,
+    target: Target,
     body: bytes,
     old: Snapshot | None,
     options: WriteOptions,
@@ -200,7 +206,7 @@ def _remember(patched: Json, configuration: Json) -> None:
 
 def _apply_new(
     store: Store,
-    target: writes.Target,
+    target: Target,
     configuration: Json,
     managers: Managers,
     options: WriteOptions,
@@ -209,6 +215,8 @@ def _apply_new(
     if meta.get("uid"):
         why = f"uid mismatch: there is none, the configuration has {str(meta['uid'])[:80]}"
         raise errors.conflict(target.kind.resource, target.name, why)
+    if meta.get("name") not in (None, "", target.name):
+        raise bad_request("the name of the object does not match the name on the URL")
     kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
     resource = target.kind.resource
     names = {"kind": resource.kind, "apiVersion": resource.api_version}
@@ -217,11 +225,11 @@ def _apply_new(
         typed.read(target.kind.type, _bare(fresh), typed.Notes())
     except typed.DecodeError as error:
         raise errors.internal(str(error)) from error
-    draft = writes.incoming(target, Received(fresh), options, [])
+    draft = incoming(target, Received(fresh), options, [])
     return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
 
 
-def _configuration(target: writes.Target, body: bytes, options: WriteOptions) -> Json:
+def _configuration(target: Target, body: bytes, options: WriteOptions) -> Json:
     """An applied configuration without kind and apiVersion, checked.
 
     Raises:

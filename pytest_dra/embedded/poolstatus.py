@@ -32,7 +32,9 @@ class PoolStatusRequests(Strategy):
         """Driver, pool and limit."""
         spec = obj["spec"]
         devicerules.driver(spec["driver"], "spec.driver", report)
-        if "poolName" in spec:
+        if spec.get("poolName") == "":
+            report.invalid("spec.poolName", "", "segment 0: must not be empty")
+        elif "poolName" in spec:
             devicerules.pool(spec["poolName"], "spec.poolName", report)
         if not 0 < spec["limit"] <= LIMIT_MAX:
             report.invalid("spec.limit", spec["limit"], f"must be between 1 and {LIMIT_MAX}")

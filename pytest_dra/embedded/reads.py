@@ -9,6 +9,7 @@ import json
 from typing import Final
 
 from pytest_dra.embedded import errors
+from pytest_dra.embedded import routing
 from pytest_dra.embedded import selectors
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
@@ -84,15 +85,18 @@ async def find(
                 if start
                 else f"The resourceVersion for the provided list is too old: {rv}"
             )
+        every = found
         if not chosen.everything:
-            found = [item for item in found if chosen.matches(item.lean)]
+            found = [item for item in every if chosen.matches(item.lean)]
     else:
         rv = store.version
-        if chosen.everything:
-            found = store.sorted(kind.storage, namespace)
-        else:
-            found = store.matching(kind.storage, namespace, chosen)
-    return _page(found, start, rv, options, counted=chosen.everything)
+        every = store.sorted(kind.storage, namespace) if chosen.everything or options.limit else []
+        found = every if chosen.everything else store.matching(kind.storage, namespace, chosen)
+    if routing.named_in(options.field_selector):
+        # one name is looked up, not looked for
+        every = found
+    last = (every[-1].namespace, every[-1].name) if every else ("", "")
+    return _page(found, start, rv, options, counted=chosen.everything, end=last)
 
 
 def _page(
@@ -102,15 +106,20 @@ def _page(
     options: ListOptions,
     *,
     counted: bool,
+    end: tuple[str, str],
 ) -> tuple[list[Snapshot], Json]:
+    """One page; ``end`` is the last object there is, whether it is selected or not."""
     meta: Json = {"resourceVersion": str(rv)}
     if start is not None:
         found = [item for item in found if (item.namespace, item.name) > start]
     limit = options.limit
     # a reflector draws conclusions from a page in answer to version 0, so there are none
-    if limit and not (options.version == "0" and start is None) and len(found) > limit:
-        last = found[limit - 1]
-        meta["continue"] = _token(rv, (last.namespace, last.name))
+    if limit and not (options.version == "0" and start is None) and len(found) >= limit:
+        last = (found[limit - 1].namespace, found[limit - 1].name)
+        if last == end:
+            return found, meta
+        # what comes behind may all be of no interest: nobody has looked yet
+        meta["continue"] = _token(rv, last)
         if counted:
             meta["remainingItemCount"] = len(found) - limit
         found = found[:limit]

@@ -119,3 +119,12 @@ def verb(route: Route, method: str, *, watch: bool) -> str:
             raise errors.method_not_supported(kind.resource, _COLLECTION_VERBS.get(method, method))
         raise errors.method_not_allowed()
     return found
+
+
+def named_in(field_text: str) -> str:
+    """The one name that a field selector leaves; "" if it leaves several."""
+    for term in field_text.split(","):
+        label, _, value = term.partition("=")
+        if label == "metadata.name":
+            return value.removeprefix("=")
+    return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import datetime
 import re
 from collections.abc import Callable
@@ -93,7 +92,7 @@ def read_bytes(value: Any) -> str:
     text = read_string(value)
     try:
         base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise ScalarError(f"illegal base64: {error}") from error
     return text
 
@@ -142,16 +141,16 @@ def read_int_or_string(value: Any) -> int | str:
     return value if type(value) is str else read_int32(value)
 
 
-def read_strings(value: Any) -> list[str]:
-    """A list of strings in a map, which protobuf keeps in a message of its own."""
-    if type(value) is not list:
-        raise ScalarError(f"cannot read {_name(value)} as array")
-    return [read_string(each) for each in value]
-
-
 def read_any(value: Any) -> Any:
     """Free JSON (opaque parameters, status data)."""
     return value
+
+
+def read_strings(value: Any) -> list[str]:
+    """A list of strings as the value of a map."""
+    if not isinstance(value, list):
+        raise ScalarError("want a list of strings")
+    return [read_string(part) for part in value]
 
 
 READERS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
@@ -185,7 +184,7 @@ ZEROS: Final[Mapping[str, Any]] = MappingProxyType(
         "time": None,
         "microtime": None,
         "intorstr": 0,
-        "strings": (),
+        "strings": None,
         "raw": None,
         "fields": None,
     }

@@ -107,15 +107,6 @@ def parse(
     )
 
 
-def named_in(field_text: str) -> str:
-    """The one name that a field selector leaves; "" if it leaves several."""
-    for term in field_text.split(","):
-        match = _FIELD_TERM.fullmatch(term)
-        if match and match[1] == "metadata.name" and match[2] != "!=":
-            return match[3]
-    return ""
-
-
 def check_syntax(field_text: str, label_text: str) -> None:
     """Refuse what nobody can understand, whatever the kind is.
 

@@ -192,7 +192,6 @@ class Store:
         self.listeners: list[Callable[[str, Change], None]] = []
         self._history = history
         self.version = int(time.time() * _VERSIONS_PER_SECOND)
-        self._began = self.version
 
     def bucket(self, kind: str) -> Bucket:
         """The objects of a stored kind, named like ``resource.ResourceSlice``."""
@@ -367,7 +366,7 @@ class Store:
     def since(self, kind: str, rv: int) -> list[Change] | None:
         """The changes after version ``rv``; None if some of them are forgotten."""
         bucket = self.bucket(kind)
-        if rv < max(bucket.forgotten, self._began):
+        if rv < bucket.forgotten:
             return None
         at = bisect.bisect_right([change.rv for change in bucket.history], rv)
         return list(_tail(bucket.history, at))

@@ -100,9 +100,13 @@ class Strategy:
             return
         status = new.get("status")
         version = new["metadata"].get("resourceVersion")
+        base = new["metadata"].get("generateName")
         new.clear()
         new.update(old)
-        new["metadata"] = dict(old["metadata"])
+        # of the metadata, this alone is forgotten to be reset
+        new["metadata"] = {key: part for key, part in old["metadata"].items() if key != _BASE}
+        if base:
+            new["metadata"][_BASE] = base
         if version is not None:
             new["metadata"]["resourceVersion"] = version
         if status is not None:
@@ -142,6 +146,9 @@ class Strategy:
     def warnings(self, obj: Json) -> list[str]:
         """Texts for ``Warning`` headers."""
         return []
+
+
+_BASE = "generateName"
 
 
 def _keep(new: Json, old: Json, name: str) -> None:

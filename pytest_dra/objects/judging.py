@@ -33,6 +33,8 @@ from pytest_dra.objects.refusing import Judged
 from pytest_dra.objects.refusing import Server
 from pytest_dra.objects.rules import OF_SLICES
 from pytest_dra.objects.rules import Objects
+from pytest_dra.objects.shipped import OF_MANIFESTS
+from pytest_dra.objects.shipped import Shipped
 from pytest_dra.objects.usage import OF_USERS
 from pytest_dra.objects.usage import Shop
 from pytest_dra.profile import DEFAULT_PROFILE
@@ -92,6 +94,7 @@ class _Review:
     ) -> None:
         self._version = version
         self._profile = profile
+        self._every = given
         self._given = [one for one in given if one.api_version.startswith(GROUP)]
         self._server = Server(version, _namespaces(given))
         self._nodes = _nodes(given)
@@ -116,6 +119,7 @@ class _Review:
                 good.setdefault(given.kind, []).append(judged)
         self._judge_slices(good.get(SLICE, []), there=SLICE in kinds)
         self._judge_users(good, kinds)
+        self._judge_manifests()
         found = sorted(self._findings, key=lambda one: (one.file, one.line, one.rule, one.message))
         return Review(
             findings=tuple(found),
@@ -194,6 +198,17 @@ class _Review:
                 self._not_applicable[id_] = f"there is no {' or '.join(kind)} among the objects"
             elif self._is_open(id_, inputs=False):
                 self._apply(id_, rule, shop)
+
+    def _judge_manifests(self) -> None:
+        """Roles and pods among the objects; of classes and templates it has been said already."""
+        names = sorted(self._drivers)
+        driver = self._profile.driver.name or (names[0] if names else "")
+        shipped = Shipped(self._every, self._profile, driver=driver)
+        for one, body in zip(self._every, shipped.objects, strict=True):
+            self._by_item[id(body)] = Judged(given=one, sent=body)
+        for id_, rule in OF_MANIFESTS.items():
+            if id_ != SHIPPED and self._is_open(id_, inputs=False):
+                self._apply(id_, rule, shipped)
 
     def _is_open(self, id_: str, *, inputs: bool = True) -> bool:
         """Note why a case is not judged; true if it is."""

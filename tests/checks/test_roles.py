@@ -131,6 +131,10 @@ def test_nobody_who_writes_no_status_is_concerned() -> None:
         uncovered(rule("resourceclaims", "get"))
 
 
-def test_rules_of_any_shape_are_looked_at() -> None:
-    broken: list[Any] = [1, {"verbs": "get"}]
-    assert len(roles.rights_of(PODS, [role(*broken), binding()])) == 1
+def test_objects_of_any_shape_are_looked_at() -> None:
+    odd = role({"verbs": "get"})
+    odd["rules"].insert(0, 1)
+    assert len(roles.rights_of(PODS, [odd, binding()])) == 1
+    for broken in ({"subjects": 1}, {"subjects": [1]}, {"roleRef": "r"}, {"metadata": "m"}):
+        roles.rights_of(PODS, [odd, {**binding(), **broken}])
+    assert roles.rights_of(PODS, [{"kind": "Role", "metadata": 1, "rules": 1}, binding()]) == []

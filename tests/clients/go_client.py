@@ -18,6 +18,14 @@ RUN_S: Final = 300.0
 """Longest run: 15 s on an idle machine."""
 
 
+UNREACHABLE: Final = ("dial tcp", "no such host", "proxyconnect", "module lookup disabled")
+"""What Go says where neither its cache nor a proxy has the modules."""
+
+
+class NoModulesError(Exception):
+    """client-go is not on this machine and cannot be fetched."""
+
+
 def find() -> str | None:
     """The Go compiler."""
     return shutil.which("go")
@@ -27,6 +35,7 @@ def build(go: str, program: Path) -> None:
     """Build the program.
 
     Raises:
+        NoModulesError: what it is built on cannot be had.
         RuntimeError: it cannot be built; the compiler's words are in the message.
         subprocess.TimeoutExpired: it took longer than ``BUILD_S``.
     """
@@ -39,6 +48,8 @@ def build(go: str, program: Path) -> None:
         timeout=BUILD_S,
         check=False,
     )
+    if any(words in done.stderr for words in UNREACHABLE):
+        raise NoModulesError(f"client-go cannot be fetched: {done.stderr.splitlines()[0]}")
     if done.returncode:
         raise RuntimeError(f"go build ended with {done.returncode}: {done.stderr}")
 

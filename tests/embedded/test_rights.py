@@ -17,6 +17,7 @@ from tests.embedded.client import allocation
 from tests.embedded.client import claim
 from tests.embedded.client import slice_
 
+CONTAINER = {"name": "c", "image": "i"}
 GROUP = "rbac.authorization.k8s.io"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
@@ -127,8 +128,7 @@ def test_a_kubelet_reads_the_claims_of_its_pods(client: Client, kubelet: Client)
 def _driver(client: Client, server: ApiServer, *, bound: bool) -> Client:
     client.post(NODES, {"metadata": {"name": "node-a"}})
     client.post(ACCOUNTS, {"metadata": {"name": "drv"}})
-    containers = [{"name": "c", "image": "i"}]
-    spec = {"nodeName": "node-a", "serviceAccountName": "drv", "containers": containers}
+    spec = {"nodeName": "node-a", "serviceAccountName": "drv", "containers": [CONTAINER]}
     client.post(PODS, {"metadata": {"name": "drv"}, "spec": spec})
     reference = {"kind": "Pod", "apiVersion": "v1", "name": "drv"}
     body = {"spec": {"boundObjectRef": reference} if bound else {}}

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from pytest_dra.checks.flaws import Flaw
+from pytest_dra.fake_driver.faults_manifests import Everything
+from pytest_dra.fake_driver.faults_manifests import StatusAlone
+from pytest_dra.fake_driver.faults_manifests import Undeclared
+from pytest_dra.fake_driver.faults_manifests import WholeHost
 from pytest_dra.fake_driver.manifests import Manifests
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import parse
@@ -20,6 +24,7 @@ from pytest_dra.profile.model import VersionRange
 from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
 from tests.objects.sample import device_class
+from tests.objects.sample import rules
 from tests.objects.sample import text_of
 
 PROFILE = dataclasses.replace(DEFAULT_PROFILE, features={"SeamlessUpgrade": True})
@@ -62,3 +67,17 @@ def test_files_and_folders_are_read_and_charts_are_not(tmp_path: Path) -> None:
         read_shipped([tmp_path])
     with pytest.raises(ReadingError, match="No such file"):
         read_shipped([tmp_path / "none.yaml"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "case"),
+    [
+        (Everything, "SEC-001"),
+        (StatusAlone, "STAT-004"),
+        (Undeclared, "ATTR-013"),
+        (WholeHost, "SEC-007"),
+    ],
+)
+def test_a_review_of_files_finds_the_same(fault: type[Manifests], case: str) -> None:
+    assert case in rules(*fault().objects())
+    assert case not in rules(*Manifests().objects())

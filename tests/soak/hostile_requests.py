@@ -3,8 +3,8 @@
 Random bytes, broken JSON, YAML, CBOR and protobuf, odd headers, paths, queries and values go to the
 embedded server one after another. No answer may be a 500 of its own making (some of the real
 server's failures are 500 without a reason; ours never says InternalError), nothing may be logged
-as an exception, and nothing may take longer than a bound. At the end the server must still work. The
-closing line has the numbers; exits 1 if anything was found.
+as an exception, and nothing may take longer than a bound. At the end the server must still work.
+The closing line has the numbers; exits 1 if anything was found.
 """
 
 from __future__ import annotations

@@ -13,56 +13,24 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_dra.spec import Json
+from tests.soak.oddities import ACCEPTS
+from tests.soak.oddities import DIRECTIVES
+from tests.soak.oddities import FLIPS_MAX
+from tests.soak.oddities import JSON
+from tests.soak.oddities import MEDIA
+from tests.soak.oddities import METHODS
+from tests.soak.oddities import NEST_MAX
+from tests.soak.oddities import OPERATIONS
+from tests.soak.oddities import POINTERS
+from tests.soak.oddities import QUERIES
+from tests.soak.oddities import TEXTS
+from tests.soak.oddities import VALUES
+from tests.soak.oddities import WORDS
 from tests.upstream.apiservercore import KINDS
 from tests.upstream.apiserverkinds import Written
 
 NAMESPACE: Final = "default"
 TOKEN: Final = "T1"
-
-_JSON: Final = "application/json"
-_MEDIA: Final = (
-    _JSON,
-    "application/yaml",
-    "application/cbor",
-    "application/vnd.kubernetes.protobuf",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/json-patch+json",
-    "application/apply-patch+yaml",
-    "application/apply-patch+cbor",
-    "text/plain",
-    "",
-    ";;",
-    "application/json; charset=utf-7",
-    "application/json;stream=watch",
-)
-_METHODS: Final = ("POST", "PUT", "PATCH", "DELETE", "GET", "OPTIONS", "HEAD", "TRACE", "FROB")
-_WORDS: Final = (
-    "null", "true", "1e999", "-0", "9223372036854775808", "0.1", '""', "[]", "{}", "NaN",
-    '"\\ud800"', '"\\u0000"', "[[[[[[[[", '{"a":', "1" * 400, "-", '"2026-13-01T00:00:00Z"',
-)  # fmt: skip
-_TEXTS: Final = (
-    "", "\x00", "\ud7ff", "é" * 40, "%", "%zz", "%00", "..", "../..", "x" * 5000, "*", "a,b,,c",
-    "!=", "in (", "a in (b,", "0", "-1", "99999999999999999999", "null", "true", "eyJ2IjoieCJ9",
-    "{}", "metadata.name=", "=", "==", "a!=b,c==d", "\u202e", "١٢", "²", "1_0", "+5", " 5", "1e3",
-)  # fmt: skip
-_QUERIES: Final = (
-    "fieldSelector", "labelSelector", "limit", "continue", "resourceVersion", "timeoutSeconds",
-    "resourceVersionMatch", "sendInitialEvents", "allowWatchBookmarks", "dryRun", "pretty",
-    "fieldManager", "fieldValidation", "force", "propagationPolicy", "gracePeriodSeconds",
-    "orphanDependents", "includeObject", "timeout", "ignoreStoreReadErrorWithClusterBreakingPotential",
-)  # fmt: skip
-_ACCEPTS: Final = (
-    "application/json;as=Table;g=meta.k8s.io;v=v1",
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-    "application/yaml",
-    "application/cbor",
-    "*/*;q=nan",
-    ",,,;;;===",
-    "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io",
-)
-_NEST_MAX: Final = 20_000
-_FLIPS_MAX: Final = 12
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -119,7 +87,7 @@ class Attacker:
 
     @staticmethod
     def _plain() -> dict[str, str]:
-        return {"Authorization": f"Bearer {TOKEN}", "Content-Type": _JSON}
+        return {"Authorization": f"Bearer {TOKEN}", "Content-Type": JSON}
 
     def _kind(self) -> tuple[str, Written]:
         return self._place(self._random.choice(sorted(KINDS)))
@@ -166,7 +134,7 @@ class Attacker:
     def _headers(self, media: str) -> dict[str, str]:
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": media}
         if self._random.random() < 0.1:
-            headers["Accept"] = self._random.choice(_ACCEPTS)
+            headers["Accept"] = self._random.choice(ACCEPTS)
         return headers
 
     def _valid(self, written: Written) -> Json:
@@ -181,7 +149,7 @@ class Attacker:
 
     def _flipped(self, data: bytes) -> bytes:
         out = bytearray(data)
-        for _ in range(self._random.randrange(1, _FLIPS_MAX)):
+        for _ in range(self._random.randrange(1, FLIPS_MAX)):
             if not out:
                 break
             at = self._random.randrange(len(out))
@@ -193,25 +161,25 @@ class Attacker:
             elif how == 2:
                 out[at:at] = self._some_bytes(9)
             else:
-                out[at:at] = self._random.choice(_WORDS).encode()
+                out[at:at] = self._random.choice(WORDS).encode()
         return bytes(out)
 
     def _bytes_as_body(self) -> Hostile:
-        method = self._random.choice(_METHODS[:4])
+        method = self._random.choice(METHODS[:4])
         target, _ = self._target(method)
-        media = self._random.choice(_MEDIA)
+        media = self._random.choice(MEDIA)
         return Hostile("bytes", method, target, self._headers(media), self._some_bytes())
 
     def _broken_json(self) -> Hostile:
-        method = self._random.choice(_METHODS[:4])
+        method = self._random.choice(METHODS[:4])
         target, written = self._target(method)
         body = self._flipped(json.dumps(self._valid(written)).encode())
         if self._random.random() < 0.05:
-            depth = self._random.randrange(_NEST_MAX)
+            depth = self._random.randrange(NEST_MAX)
             body = self._random.choice(
                 (b"[" * depth, b'{"a":' * depth, b"[" * depth + b"]" * depth)
             )
-        return Hostile("json", method, target, self._headers(self._random.choice(_MEDIA)), body)
+        return Hostile("json", method, target, self._headers(self._random.choice(MEDIA)), body)
 
     def _broken_protobuf(self) -> Hostile:
         method = self._random.choice(("POST", "PUT", "DELETE"))
@@ -229,7 +197,7 @@ class Attacker:
         )
         if self._random.random() < 0.5:
             data = self._flipped(data)
-        return Hostile("protobuf", method, target, self._headers(_MEDIA[3]), data)
+        return Hostile("protobuf", method, target, self._headers(MEDIA[3]), data)
 
     def _message(self, depth: int) -> bytes:
         out = b""
@@ -250,24 +218,24 @@ class Attacker:
     def _text(self) -> str:
         if self._random.random() < 0.2:
             return self._some_bytes(30).decode("latin-1")
-        return self._random.choice(_TEXTS)
+        return self._random.choice(TEXTS)
 
     def _odd_query(self) -> Hostile:
         method = self._random.choice(("GET", "GET", "POST", "PUT", "PATCH", "DELETE"))
         target, written = self._target(method)
         pairs = [
-            f"{self._random.choice(_QUERIES)}={_quoted(self._text())}"
+            f"{self._random.choice(QUERIES)}={_quoted(self._text())}"
             for _ in range(self._random.randrange(1, 5))
         ]
         if method == "GET" and self._random.random() < 0.4:
             pairs += ["watch=" + self._random.choice(("1", "true", "x")), "timeoutSeconds=1"]
         body = json.dumps(self._valid(written)).encode() if method not in ("GET", "DELETE") else b""
-        media = _MEDIA[4] if method == "PATCH" else _JSON
+        media = MEDIA[4] if method == "PATCH" else JSON
         where = target + "?" + self._random.choice("&&&;").join(pairs)
         return Hostile("query", method, where, self._headers(media), body)
 
     def _odd_path(self) -> Hostile:
-        method = self._random.choice(_METHODS)
+        method = self._random.choice(METHODS)
         target, written = self._target(method)
         parts = target.split("/")
         for _ in range(self._random.randrange(1, 3)):
@@ -277,12 +245,12 @@ class Attacker:
             else:
                 parts.insert(at, _quoted(self._text()))
         body = json.dumps(self._valid(written)).encode()
-        return Hostile("path", method, "/".join(parts) or "/", self._headers(_JSON), body)
+        return Hostile("path", method, "/".join(parts) or "/", self._headers(JSON), body)
 
     def _odd_headers(self) -> Hostile:
-        method = self._random.choice(_METHODS)
+        method = self._random.choice(METHODS)
         target, written = self._target(method)
-        headers = self._headers(self._random.choice(_MEDIA))
+        headers = self._headers(self._random.choice(MEDIA))
         for _ in range(self._random.randrange(1, 4)):
             name = self._random.choice(
                 (
@@ -300,7 +268,7 @@ class Attacker:
                     "Upgrade",
                     "X-Remote-User",
                     "Cookie",
-                )  # fmt: skip
+                )
             )
             text = self._text().replace("\r", "").replace("\n", "").replace("\x00", "")
             headers[name] = (
@@ -320,8 +288,8 @@ class Attacker:
                 if self._random.random() < 0.2:
                     _set(body, path, copy.deepcopy(self._random.choice(source[path])))
         self._exchange(body)
-        media = self._random.choice(_MEDIA[4:8]) if method == "PATCH" else _JSON
-        if media == _MEDIA[7]:
+        media = self._random.choice(MEDIA[4:8]) if method == "PATCH" else JSON
+        if media == MEDIA[7]:
             target += "?fieldManager=h&force=true"
         return Hostile("values", method, target, self._headers(media), json.dumps(body).encode())
 
@@ -334,31 +302,28 @@ class Attacker:
                 )
                 below = place[key]
                 if not isinstance(below, (dict, list)) or not below or self._random.random() < 0.3:
-                    place[key] = copy.deepcopy(self._random.choice(_VALUES))
+                    place[key] = copy.deepcopy(self._random.choice(VALUES))
                     break
                 place = below
 
     def _odd_patch(self) -> Hostile:
-        target, written = self._target("PATCH")
+        target, _ = self._target("PATCH")
         operations = [
             {
-                "op": self._random.choice(("add", "remove", "replace", "move", "copy", "test", "x", 1)),
-                "path": self._random.choice(
-                    ("/metadata/labels", "/spec", "/-", "", "/metadata/finalizers/-", "x", "/spec/0",
-                     "/metadata/name", "/~", "/~2", "/a/b/c", "/kind", "/metadata/labels/~0~1", 5, None)
-                ),
-                "from": self._random.choice(("/metadata", "/spec", "", "/x", "/metadata/labels", 3)),
-                "value": self._random.choice(_VALUES),
+                "op": self._random.choice(OPERATIONS),
+                "path": self._random.choice(POINTERS),
+                "from": self._random.choice(POINTERS),
+                "value": self._random.choice(VALUES),
             }
             for _ in range(self._random.randrange(1, 4))
-        ]  # fmt: skip
+        ]
         body: object = operations
-        media = _MEDIA[6]
+        media = MEDIA[6]
         if self._random.random() < 0.5:
-            media = _MEDIA[5]
+            media = MEDIA[5]
             body = {
                 self._random.choice(("metadata", "spec", "status", "$patch", "data", "rules")): {
-                    self._random.choice(_DIRECTIVES): self._random.choice(_VALUES)
+                    self._random.choice(DIRECTIVES): self._random.choice(VALUES)
                     for _ in range(self._random.randrange(1, 4))
                 }
             }
@@ -366,24 +331,11 @@ class Attacker:
 
     def _bytes_as_request(self) -> Hostile:
         target, written = self._target("POST")
-        good = Hostile("", "POST", target, self._headers(_JSON), json.dumps(written.body).encode())
+        good = Hostile("", "POST", target, self._headers(JSON), json.dumps(written.body).encode())
         broken = (
             self._flipped(good.encoded()) if self._random.random() < 0.7 else self._some_bytes()
         )
         return Hostile("wire", "", "", MappingProxyType({}), b"", broken or b"\r\n")
-
-
-_VALUES: Final = (
-    None, True, False, 0, -1, 1, 2**63, -(2**63) - 1, 1.5, 1e308, "", "x", "n0", "A_b", "1Gi", "-5",
-    [], {}, [None], [{}], [[]], {"": ""}, {"a": None}, {"name": 1}, [1, "a"], "x" * 3000, "\x00",
-    [{"name": "a"}, {"name": "a"}], {"int": 1}, {"$patch": "delete"}, "2026-01-01T00:00:00Z", "é",
-)  # fmt: skip
-"""What stands where something else is expected."""
-
-_DIRECTIVES: Final = (
-    "$patch", "$retainKeys", "$deleteFromPrimitiveList/finalizers", "$setElementOrder/containers",
-    "$setElementOrder/finalizers", "finalizers", "labels", "containers", "taints", "devices", "name",
-)  # fmt: skip
 
 
 def _set(body: Json, path: str, value: object) -> None:

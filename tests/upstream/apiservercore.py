@@ -10,6 +10,7 @@ from tests.upstream.apiserverkinds import RULES
 from tests.upstream.apiserverkinds import SLICES
 from tests.upstream.apiserverkinds import TEMPLATES
 from tests.upstream.apiserverkinds import Written
+from tests.upstream.apiservermeta import Edits
 
 _TIME: Final = "2026-01-01T00:00:00Z"
 _MICRO: Final = "2026-01-01T00:00:00.123456Z"
@@ -262,10 +263,10 @@ NAMESPACES: Final = Written(
 
 _RULE: Final = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 _RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
-_RULES: Final = {
-    "rules": ([_RULE], [_RULE, {"nonResourceURLs": ["/x"], "verbs": ["get"]}], [], None),
+_RULES: Final[Edits] = {
+    "rules": ([_RULE], [_RULE, {"nonResourceURLs": ["/x"], "verbs": ["get"]}], None),
 }
-_BAD_RULES: Final = {
+_BAD_RULES: Final[Edits] = {
     "rules": (
         [{"verbs": []}],
         [{"apiGroups": [""], "resources": ["pods"]}],
@@ -273,7 +274,7 @@ _BAD_RULES: Final = {
         [{"resources": ["pods"], "verbs": ["get"]}],
     )
 }
-_SUBJECTS: Final = {
+_SUBJECTS: Final[Edits] = {
     "subjects": (
         [{"kind": "User", "name": "u"}],
         [{"kind": "ServiceAccount", "name": "s", "namespace": "default"}],
@@ -281,7 +282,7 @@ _SUBJECTS: Final = {
         [],
     )
 }
-_BAD_SUBJECTS: Final = {
+_BAD_SUBJECTS: Final[Edits] = {
     "subjects": (
         [{"kind": "User"}],
         [{"kind": "ServiceAccount", "name": "s"}],

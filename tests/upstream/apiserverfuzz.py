@@ -33,6 +33,7 @@ from pytest_dra.clusters.binaries import find_binaries
 from pytest_dra.embedded import ApiServer
 from pytest_dra.spec import Json
 from tests.upstream.apiserver import ALPHA_SUFFIX
+from tests.upstream.apiserver import KNOWN
 from tests.upstream.apiserver import PROFILES
 from tests.upstream.apiserver import TOKENS
 from tests.upstream.apiserver import differences
@@ -111,6 +112,10 @@ class Pair:
         Player(url, TOKENS, _CLEANING, trust=trust).play()
         lines = Normalizer(script, player.namespace).normalized(records)
         # a generated name that only a failure shows
+        for line in lines:
+            if "events" in line:
+                # the bookmark of each minute may fall anywhere
+                line["events"] = [event for event in line["events"] if not _is_tick(event)]
         text = _GENERATED.sub(r'"\1S"', json.dumps(lines))
         if player.namespace[0]:
             text = text.replace(*player.namespace)
@@ -118,6 +123,10 @@ class Pair:
         text = _TIME.sub(lambda match: match[0] if match[0] in given else '"T"', text)
         found: list[Json] = json.loads(text)
         return found
+
+
+def _is_tick(event: Json) -> bool:
+    return event.get("type") == "BOOKMARK" and "initial-events-end" not in json.dumps(event)
 
 
 def _cleaning() -> Json:
@@ -291,6 +300,8 @@ def main(arguments: list[str]) -> int:
         ours.stop()
     for name in fuzz.tally.found:
         _write(f"differs: {name}")
+    if fuzz.tally.known:
+        _write(f"{fuzz.tally.known} differ for a reason listed in {KNOWN.name}")
     _write(fuzz.tally.line())
     return 1 if fuzz.tally.differ else 0
 

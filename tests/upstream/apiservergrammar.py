@@ -7,25 +7,23 @@ are legal; what an earlier step has saved (``rv3``, ``uid3``: those of step 3) c
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 from typing import Final
-from typing import TypeVar
 
 from hypothesis import strategies as st
 
 from pytest_dra.spec import Json
 from tests.upstream.apiservercore import KINDS
-from tests.upstream.apiserverkinds import BAD_METADATA
-from tests.upstream.apiserverkinds import METADATA
+from tests.upstream.apiserverdice import Dice
+from tests.upstream.apiserverdice import Draw
 from tests.upstream.apiserverkinds import Written
+from tests.upstream.apiservermeta import BAD_METADATA
+from tests.upstream.apiservermeta import METADATA
 
 STEPS_MAX: Final = 12
 """Longest sequence, without what closes its watches."""
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
-T = TypeVar("T")
 
 _NAMES: Final = ("n0", "n1")
 _TABLE: Final = "application/json;as=Table;g=meta.k8s.io;v=v1"
@@ -45,31 +43,6 @@ _LABELS: Final = (
     "a in",
     "a>0",
 )
-_NUMBER: Final = 100
-
-
-class Dice:
-    """What is drawn for one sequence; the first of each choice is the simplest."""
-
-    def __init__(self, draw: Draw) -> None:
-        self._draw = draw
-
-    def pick(self, values: Sequence[T]) -> T:
-        """One of several."""
-        found: T = (
-            values[self._draw(st.integers(0, len(values) - 1))] if len(values) > 1 else values[0]
-        )
-        return copy.deepcopy(found)
-
-    def chance(self, percent: int) -> bool:
-        """True so many times in a hundred."""
-        drawn: int = self._draw(st.integers(0, _NUMBER - 1))
-        return drawn >= _NUMBER - percent
-
-    def number(self, least: int, most: int) -> int:
-        """A whole number."""
-        drawn: int = self._draw(st.integers(least, most))
-        return drawn
 
 
 class Sequencer:
@@ -272,7 +245,7 @@ class Sequencer:
             query["labelSelector"] = self._dice.pick(_LABELS)
         if self._dice.chance(35):
             query["fieldSelector"] = self._dice.pick(KINDS[kind].fields)
-        if kind == "namespaces" and not query:
+        if kind == "namespaces":
             query["fieldSelector"] = self._dice.pick(KINDS[kind].fields)
         if kind.startswith("cluster"):
             # what a new cluster comes with is none of our server's
@@ -353,7 +326,7 @@ class Sequencer:
             return self._collected(self._dice.pick(self._watches))
         query = self._selectors(kind)
         if self._dice.chance(60):
-            query["resourceVersion"] = self._dice.pick((self._saved("rv"), "0", "1", ""))
+            query["resourceVersion"] = self._dice.pick((self._saved("rv"), "0", ""))
         if self._dice.chance(30):
             query["allowWatchBookmarks"] = "true"
         if self._dice.chance(25):

@@ -67,8 +67,8 @@ _HEAD: Final = (
     "",
     "## Confirmed",
     "",
-    "Steps whose answer (code, reason, causes, object, events) is the recorded one; `+n` differ for",
-    "a reason below.",
+    "Steps whose answer (code, reason, causes, object, events) is the recorded one; `+n` differ",
+    "for a reason below.",
     "",
 )
 

@@ -3,7 +3,7 @@ resources, admission policies, and what surprises of a real server (free JSON co
 DELETE body that hides its query, a generation that counts what is dropped, empty lists that count
 as set).
 
-Recorded with the oracle's ``replay.py record``; see its README for how the real server is started.
+``python -m tests.upstream.apiserver_record`` makes more.
 """
 
 from __future__ import annotations
@@ -15,17 +15,11 @@ import pytest
 from tests.upstream.apiserver import main
 
 HERE = Path(__file__).parent / "more"
+SCRIPTS = sorted(path.stem for path in (HERE / "scripts").glob("*.yaml"))
 
 
 @pytest.mark.parametrize(
-    ("script", "profile"),
-    [
-        ("custom", "1.37"),
-        ("policies", "1.37"),
-        ("matching", "1.37"),
-        ("surprises", "1.37"),
-        ("surprises", "1.36"),
-    ],
+    ("script", "profile"), [*((each, "1.37") for each in SCRIPTS), ("surprises", "1.36")]
 )
 def test_the_embedded_server_answers_as_the_real_one(
     script: str, profile: str, capsys: pytest.CaptureFixture[str]
