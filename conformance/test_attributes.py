@@ -44,6 +44,12 @@ def test_attr_006_alike(dra_bench: Bench) -> None:
     dra_bench.inspecting.must_pass("ATTR-006")
 
 
+@case("ATTR-007", Level.MUST, settles=True)
+def test_attr_007_selectable(dra_bench: Bench) -> None:
+    """every published value can be selected by CEL"""
+    dra_bench.inspecting.must_pass("ATTR-007")
+
+
 @case("ATTR-008", Level.SHOULD, settles=True)
 def test_attr_008_standard(dra_bench: Bench) -> None:
     """standard attributes are used as defined"""

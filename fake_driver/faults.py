@@ -51,6 +51,7 @@ _MODULES: Final = (
     "faults_features",
     "faults_manifests",
     "faults_shares",
+    "faults_pods",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

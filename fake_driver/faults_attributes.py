@@ -92,6 +92,17 @@ class LacksOne(SpoiltDevices):
             del device["attributes"]["uuid"]
 
 
+@fault(
+    "ATTR-007",
+    "publish one attribute of every device twice, bare and with the driver's own domain, with "
+    "different values",
+)
+class TwiceTheSame(SpoiltDevices):
+    def spoil(self, device: Device, *, last: bool) -> None:
+        domain = self.options.driver_name
+        device["attributes"][f"{domain}/index"] = {"int": 1 + device["attributes"]["index"]["int"]}
+
+
 @fault("ATTR-008", "publish `resource.kubernetes.io/pcieRoot` = `0` on every device")
 class NoPcieRoot(SpoiltDevices):
     def spoil(self, device: Device, *, last: bool) -> None:

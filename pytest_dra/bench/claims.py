@@ -20,6 +20,9 @@ from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
 from pytest_dra.wire.answers import ClaimRef
 
+ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+"""What a namespace needs for claims with access for administrators (contract 7.3)."""
+
 DECOY_DRIVER = "decoy.example.com"
 """A second driver that does not exist, for claims that hold devices of two drivers."""
 
@@ -51,12 +54,20 @@ class Claim:
 class Wanted:
     """What one request of a claim asks for and gets.
 
-    ``devices`` are the driver's devices that the allocation gives to it.
+    ``devices`` are the driver's devices that the allocation gives to it, for the first one of its
+    ``alternatives`` if it is a prioritized list. ``admin``: with access for administrators.
     """
 
     request: str
     devices: tuple[Device, ...]
     mode: str = "ExactCount"
+    alternatives: tuple[str, ...] = ()
+    admin: bool = False
+
+    @property
+    def named(self) -> str:
+        """How an allocation result names it."""
+        return f"{self.request}/{self.alternatives[0]}" if self.alternatives else self.request
 
 
 class Claims:
@@ -66,6 +77,7 @@ class Claims:
         self._client = client
         self._class_name = class_name
         self.namespace = namespace
+        self.admin_namespace = f"{namespace}-admin"
         self._namespaces: set[str] = set()
         self._class_made = False
         self._made: dict[str, Claim] = {}
@@ -85,7 +97,8 @@ class Claims:
         metadata: Json | None = None,
     ) -> Claim:
         """A claim without allocation; ``metadata`` are further fields of the object's."""
-        space = namespace or self.namespace
+        admin = any(each.admin for each in wanted)
+        space = namespace or (self.admin_namespace if admin else self.namespace)
         self._prepare_space(space)
         spec: Json = {"devices": {"requests": [self._request(each) for each in wanted]}}
         if config:
@@ -173,14 +186,20 @@ class Claims:
             self.delete(claim)
 
     def _request(self, wanted: Wanted) -> Json:
-        exactly: Json = {"deviceClassName": self._class_name, "allocationMode": wanted.mode}
+        asked: Json = {"deviceClassName": self._class_name, "allocationMode": wanted.mode}
         if wanted.mode == "ExactCount":
-            exactly["count"] = max(1, len(wanted.devices))
-        return {"name": wanted.request, "exactly": exactly}
+            asked["count"] = max(1, len(wanted.devices))
+        if wanted.alternatives:
+            several = [{"name": name, **asked} for name in wanted.alternatives]
+            return {"name": wanted.request, "firstAvailable": several}
+        if wanted.admin:
+            asked["adminAccess"] = True
+        return {"name": wanted.request, "exactly": asked}
 
     def _prepare_space(self, space: str) -> None:
         if space not in self._namespaces:
-            self._create_unless_there(NAMESPACES, {"metadata": {"name": space}})
+            labels = {ADMIN_LABEL: "true"} if space == self.admin_namespace else {}
+            self._create_unless_there(NAMESPACES, {"metadata": {"name": space, "labels": labels}})
             self._namespaces.add(space)
         if not self._class_made:
             body: Json = {"metadata": {"name": self._class_name}, "spec": {}}
@@ -198,7 +217,12 @@ class Claims:
 def results_of(wanted: Sequence[Wanted], *, driver: str) -> list[Json]:
     """Allocation results as the scheduler writes them, in the order of the requests."""
     return [
-        result(each.request, device, driver=driver) for each in wanted for device in each.devices
+        {
+            **result(each.named, device, driver=driver),
+            **({"adminAccess": True} if each.admin else {}),
+        }
+        for each in wanted
+        for device in each.devices
     ]
 
 

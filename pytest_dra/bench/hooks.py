@@ -18,6 +18,9 @@ from pytest_dra.timeline import Mark
 HOOK_S = 30.0
 """Longest run of a hook: it only makes something happen, and does not wait for the driver."""
 
+PRINTED_MAX = 64 * 1024
+"""Bytes of a hook's output that are looked at."""
+
 SHOWN = 200
 """Bytes of a hook's output that are shown where it failed."""
 
@@ -28,10 +31,10 @@ def run(
     *,
     name: str,
     values: Mapping[str, str] | None = None,
-) -> None:
+) -> str:
     """Run a hook for one instance; placeholders and environment are those of its components.
 
-    ``values`` are further placeholders.
+    ``values`` are further placeholders. Returns the begin of what it prints.
 
     Raises:
         UnsupportedEnvironment: it cannot be run, fails, or takes too long.
@@ -57,3 +60,4 @@ def run(
         raise UnsupportedEnvironment(
             f"{name} ended with {done.returncode}: {output}", way_out=f"mend {name}"
         )
+    return done.stdout[:PRINTED_MAX].decode(errors="replace")

@@ -163,7 +163,11 @@ FIELDS: Final = (
         "[/dev/gpu0]",
     ),
     Field("injection.permanent", "CDI specs that stay without a claim.", "[gpu.example.com.json]"),
-    Field("injection.privileged", "Why containers must be privileged.", '"a reason"'),
+    Field(
+        "injection.privileged",
+        "What marks the edits of admin access: part of a variable's name, or of a path.",
+        "GPU_ADMIN",
+    ),
     Field("injection.ambient", "True if containers see devices without a claim.", "false"),
     Field("injection.review", "Container edits that look odd and are right.", EXEMPTIONS),
     Field(
@@ -187,7 +191,12 @@ FIELDS: Final = (
         "A CEL selector of exactly one device.",
         "'device.attributes[\"gpu.example.com\"].index == 0'",
     ),
-    Field("hooks.observe", "Shows what the hardware has been set to.", "[./observe]"),
+    Field(
+        "hooks.observe",
+        "Prints what is set for what {claim_uid}, {pool} and {device} name; for equal settings the "
+        "same, names and uids apart.",
+        '[./observe, "{device}"]',
+    ),
     Field("hooks.inventory", "Prints the inventory as the driver should see it.", "[./inventory]"),
     Field(
         "hooks.fault",

@@ -1,0 +1,68 @@
+"""PRIO: prioritized lists of alternatives."""
+
+from __future__ import annotations
+
+from pytest_dra.bench import Bench
+from pytest_dra.bench import Wanted
+from pytest_dra.bench.observing import blocks
+from pytest_dra.bench.observing import must_differ
+from pytest_dra.bench.observing import observed
+from pytest_dra.cases import case
+from pytest_dra.checks import prepare
+from pytest_dra.checks.privileges import setting_must_be
+from pytest_dra.spec import Level
+from pytest_dra.spec import UnsupportedEnvironment
+
+MAIN, BIG, SMALL = "gpu", "big", "small"
+CHOSEN = f"{MAIN}/{BIG}"
+SETTINGS = 3
+
+
+@case("PRIO-001", Level.MUST)
+def test_prio_001_prepared(dra_bench: Bench) -> None:
+    """results of a prioritized list are prepared"""
+    claim = dra_bench.claim_for([_wanted(dra_bench)])
+    reply = dra_bench.prepare(claim)
+    what = f"a claim with a result for {CHOSEN}"
+    prepare.must_succeed(reply, claim.uid, what=f"Prepare of {what}")
+    allocated = claim.pairs(dra_bench.driver)
+    prepare.only_these_devices(reply, claim.uid, allocated=allocated, what=what)
+    dra_bench.ids_must_resolve(reply, claim, what=what)
+
+
+@case("PRIO-002", Level.MUST)
+def test_prio_002_request_names(dra_bench: Bench) -> None:
+    """request_names of a prioritized list hold the main request"""
+    claim = dra_bench.claim_for([_wanted(dra_bench)])
+    reply = dra_bench.prepare(claim)
+    what = f"a claim with a result for {CHOSEN}"
+    prepare.must_succeed(reply, claim.uid, what=f"Prepare of {what}")
+    requests = {pair: [MAIN] for pair in claim.pairs(dra_bench.driver)}
+    prepare.request_names_must_be_main_requests(reply, claim.uid, requests=requests, what=what)
+
+
+@case("PRIO-003", Level.MUST)
+def test_prio_003_configuration(dra_bench: Bench) -> None:
+    """only configuration of the chosen alternative applies"""
+    samples = dra_bench.profile.samples.good_config
+    if len(samples) < SETTINGS:
+        raise UnsupportedEnvironment(
+            f"{SETTINGS} different settings are needed, samples.good_config has {len(samples)}",
+            way_out="give as many that hooks.observe tells apart",
+        )
+    wanted = _wanted(dra_bench)
+    settings = dict(zip((MAIN, CHOSEN, f"{MAIN}/{SMALL}"), samples, strict=False))
+    what = f"a claim with one configuration for {CHOSEN}"
+    alone = {
+        name: observed(dra_bench, wanted, blocks(dra_bench, [(sample, [CHOSEN])]), what=what)
+        for name, sample in settings.items()
+    }
+    must_differ(list(alone.values()))
+    what = f"a claim with a result for {CHOSEN} and configurations for {', '.join(settings)}"
+    config = blocks(dra_bench, [(sample, [name]) for name, sample in settings.items()])
+    seen = observed(dra_bench, wanted, config, what=what)
+    setting_must_be(seen, wanted=alone[CHOSEN], others=alone, what=what)
+
+
+def _wanted(bench: Bench) -> Wanted:
+    return Wanted(request=MAIN, devices=tuple(bench.devices(1)), alternatives=(BIG, SMALL))

@@ -1,0 +1,63 @@
+"""What a driver has set for a claim, as the profile's ``hooks.observe`` shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_dra.bench import hooks
+from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.claims import Claim
+from pytest_dra.bench.claims import Wanted
+from pytest_dra.bench.devices import Device
+from pytest_dra.checks import prepare
+from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
+
+HOOK = "hooks.observe"
+
+
+def blocks(bench: Bench, settings: Sequence[tuple[Json, Sequence[str]]]) -> list[Json]:
+    """Entries of a claim's configuration: opaque parameters, and the requests that they are for."""
+    return [
+        {"requests": list(requests), "opaque": {"driver": bench.driver, "parameters": parameters}}
+        for parameters, requests in settings
+    ]
+
+
+def observed(bench: Bench, wanted: Wanted, config: Sequence[Json], *, what: str) -> str:
+    """Prepare a claim, look at what is set, and release it again; its names and uid are left out.
+
+    Raises:
+        Violation: it is not prepared.
+    """
+    claim = bench.claim_for([wanted], config=config)
+    prepare.must_succeed(bench.prepare(claim), claim.uid, what=f"Prepare of {what}")
+    seen = _look(bench, claim, wanted.devices[0])
+    bench.unprepare(claim)
+    return seen
+
+
+def must_differ(seen: Sequence[str]) -> None:
+    """Settings that look alike prove nothing.
+
+    Raises:
+        UnsupportedEnvironment: they do.
+    """
+    if len(set(seen)) < len(seen):
+        raise UnsupportedEnvironment(
+            f"{HOOK} prints the same for different samples.good_config",
+            way_out="give three samples.good_config that it tells apart",
+        )
+
+
+def _look(bench: Bench, claim: Claim, device: Device) -> str:
+    command = bench.profile.hooks.observe
+    values = {
+        "claim_uid": claim.uid,
+        "claim_name": claim.name,
+        "claim_namespace": claim.namespace,
+        "pool": device.pool,
+        "device": device.name,
+    }
+    text = hooks.run(bench.instance, command, name=HOOK, values=values)
+    return text.replace(claim.uid, "UID").replace(claim.name, "NAME")
