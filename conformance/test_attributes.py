@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_dra.bench import Bench
+from pytest_dra.bench.shipping import classes_must_select
 from pytest_dra.bench.shipping import manifests_must_pass
 from pytest_dra.cases import case
 from pytest_dra.spec import Level
@@ -54,6 +55,12 @@ def test_attr_007_selectable(dra_bench: Bench) -> None:
 def test_attr_008_standard(dra_bench: Bench) -> None:
     """standard attributes are used as defined"""
     dra_bench.inspecting.must_pass("ATTR-008")
+
+
+@case("ATTR-009", Level.MUST, settles=True)
+def test_attr_009_classes(dra_bench: Bench) -> None:
+    """shipped DeviceClasses select the driver's devices and no others"""
+    classes_must_select(dra_bench)
 
 
 @case("ATTR-010", Level.MAY, settles=True)

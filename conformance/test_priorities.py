@@ -9,7 +9,7 @@ from pytest_dra.bench.observing import must_differ
 from pytest_dra.bench.observing import observed
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
-from pytest_dra.checks.privileges import setting_must_be
+from pytest_dra.checks.settings import setting_must_be
 from pytest_dra.spec import Level
 from pytest_dra.spec import UnsupportedEnvironment
 

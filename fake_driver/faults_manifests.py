@@ -27,6 +27,14 @@ class Spoilt(Manifests):
         raise NotImplementedError
 
 
+@fault("ATTR-009", "ship a class with the selector `true`")
+class AnyDevice(Spoilt):
+    kind = "DeviceClass"
+
+    def spoil(self, item: dict[str, Any]) -> None:
+        item["spec"]["selectors"] = [{"cel": {"expression": "true"}}]
+
+
 @fault("ATTR-013", "ship a class whose CEL reads an undeclared identifier")
 class Undeclared(Spoilt):
     kind = "DeviceClass"

@@ -29,11 +29,16 @@ from pytest_dra.fake_driver.record import Record
 class WholeName(Claims):
     def held(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
         allocation = super().held(ref, claim)
-        names = {request["name"] for request in claim["spec"]["devices"]["requests"]}
         for result in self.own(claim["status"]["allocation"]["devices"]["results"]):
-            if "/" in result["request"] and result["request"] not in names:
-                raise ClaimError(f"claim {ref}: there is no request {result['request']!r}")
+            name = result.get("request", "")
+            if "/" in name and name not in self.names(claim):
+                raise ClaimError(f"claim {ref}: there is no request {name!r}")
         return allocation
+
+    def names(self, claim: dict[str, Any]) -> set[str]:
+        """Names of the requests."""
+        requests = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
+        return {request["name"] for request in requests}
 
 
 @fault("PRIO-002", "return `gpu/big` as it stands in the result")
@@ -88,15 +93,22 @@ NAMESPACE_S: Final = 5.0
 
 
 @fault("ADM-004", "grant the privileged edits when the namespace has the admin label")
-class ByLabel(ApiServer):
-    def get_claim(self, namespace: str, name: str, *, timeout_s: float) -> dict[str, Any]:
-        claim = super().get_claim(namespace, name, timeout_s=timeout_s)
-        found = self.request("GET", f"/api/v1/namespaces/{namespace}", timeout_s=NAMESPACE_S)
-        if (found["metadata"].get("labels") or {}).get(ADMIN_LABEL) == "true":
-            allocation = (claim.get("status") or {}).get("allocation") or {}
-            for result in (allocation.get("devices") or {}).get("results") or ():
+class ByLabel(Claims):
+    def held(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
+        found = copy.deepcopy(claim)
+        allocation = (found.get("status") or {}).get("allocation") or {}
+        for result in (allocation.get("devices") or {}).get("results") or ():
+            if self.is_labelled(ref.namespace):
                 result["adminAccess"] = True
-        return claim
+        return super().held(ref, found)
+
+    def is_labelled(self, namespace: str) -> bool:
+        """True if admin access may be asked for in a namespace."""
+        if not isinstance(self.source, ApiServer):
+            return False
+        path = f"/api/v1/namespaces/{namespace}"
+        found = self.source.request("GET", path, timeout_s=NAMESPACE_S)
+        return (found["metadata"].get("labels") or {}).get(ADMIN_LABEL) == "true"
 
 
 @fault("ADM-005", "cap the response at one device")

@@ -42,25 +42,3 @@ def must_not_be_privileged(edits: Json | None, *, marker: str, what: str) -> Non
             got=found[0],
             want=f"nothing marked {marker!r} (injection.privileged) without adminAccess",
         )
-
-
-def setting_must_be(seen: str, *, wanted: str, others: dict[str, str], what: str) -> None:
-    """What is in force is what the applicable configuration alone would set.
-
-    Args:
-        seen: what is in force.
-        wanted: what is, where only the applicable configuration is given.
-        others: the same for the other configurations, by whose they are.
-        what: how a message calls the claim.
-    """
-    if seen != wanted:
-        whose = next((name for name, text in others.items() if text == seen), "")
-        raise Violation(
-            f"setting of {what}",
-            got=f"that of {whose}" if whose else seen[:_SHOWN],
-            want="that of the chosen alternative's own configuration, which comes last",
-        )
-
-
-_SHOWN = 200
-"""Characters of a setting that a finding shows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -13,7 +14,9 @@ from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.versions import VERSIONS
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.cel.releases import environment_of
 from pytest_dra.checks import roles
 from pytest_dra.checks import workloads
 from pytest_dra.checks.flaws import Flaw
@@ -21,8 +24,10 @@ from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import read_files
 from pytest_dra.objects.refusing import Server
+from pytest_dra.objects.usage import Shop
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import Injection
+from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
 
 ENDINGS: Final = (".yaml", ".yml", ".json")
@@ -96,6 +101,35 @@ def _classes(shipped: Shipped) -> Iterator[Flaw]:
                     got=cause.message,
                     want=f"what the API server of Kubernetes {name} accepts",
                 )
+
+
+def classes_of(
+    given: Sequence[Given],
+    slices: Sequence[Json],
+    *,
+    version: KubernetesVersion,
+    wanted: Collection[str],
+) -> Shop:
+    """The DeviceClasses of manifests beside the slices that a driver has published.
+
+    Classes that a server would refuse are left out: that is another case. ``wanted`` must match.
+
+    Raises:
+        NotApplicable: there is no class.
+    """  # fmt: skip
+    server = Server(version)
+    found = [one for one in given if one.kind == resources.DEVICE_CLASSES.kind]
+    if not found:
+        raise NotApplicable("there is no DeviceClass in the manifests")
+    judged = [server.judge(one) for one in found]
+    return Shop(
+        slices=slices,
+        classes=[one.sent for one in judged if one and one.sent is not None and not one.refused],
+        claims=(),
+        templates=(),
+        environment=environment_of(version, stored=True),
+        wanted=wanted,
+    )
 
 
 def _plugin_rights(shipped: Shipped) -> Iterator[Flaw]:

@@ -19,6 +19,9 @@ from pytest_dra.fake_driver.errors import ClaimGoneError
 from pytest_dra.fake_driver.server import Server
 
 WATCH_LOOK_S = 0.2
+LABELLED = "labelled"
+"""The namespace that may have admin access."""
+
 HELD_LIMIT_S = 10.0
 
 
@@ -118,6 +121,10 @@ class MemoryApi(ApiServer):
             if "/v1beta1/" in path:
                 store.unserved += 1
                 raise ApiError(404, "only v1 is served")
+            if path.startswith("/api/v1/namespaces/"):
+                labelled = path.rpartition("/")[2] == LABELLED
+                label = "resource.kubernetes.io/admin-access"
+                return {"metadata": {"labels": {label: "true"} if labelled else {}}}
             if path.startswith("/api/v1/nodes/"):
                 uid = store.nodes.get(path.rpartition("/")[2])
                 if uid is None:

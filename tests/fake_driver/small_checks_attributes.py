@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.small_checks import check
 
@@ -82,3 +83,10 @@ def _(rig: Rig) -> None:
 @check("ATTR-014")
 def _(rig: Rig) -> None:
     assert all(name.count("/") < 2 for name, _ in _attributes(rig))
+
+
+@check("ATTR-007")
+def _(rig: Rig) -> None:
+    for device in devices(rig):
+        names = [name.removeprefix(f"{DRIVER}/") for name in device["attributes"]]
+        assert len(names) == len(set(names))

@@ -16,10 +16,18 @@ def _rules(rig: Rig) -> list[dict[str, Any]]:
     return [rule for role in _of(rig, "ClusterRole") for rule in role["rules"]]
 
 
+@check("ATTR-009")
+def _(rig: Rig) -> None:
+    for item in _of(rig, "DeviceClass"):
+        expression = item["spec"]["selectors"][0]["cel"]["expression"]
+        assert expression != "true"
+
+
 @check("ATTR-013")
 def _(rig: Rig) -> None:
     for item in _of(rig, "DeviceClass"):
-        assert item["spec"]["selectors"][0]["cel"]["expression"].startswith("device.")
+        expression = item["spec"]["selectors"][0]["cel"]["expression"]
+        assert "device." in expression or expression == "true"
 
 
 @check("SEC-001")

@@ -23,6 +23,7 @@ from tests.fake_driver import small_checks_failure
 from tests.fake_driver import small_checks_features
 from tests.fake_driver import small_checks_manifests
 from tests.fake_driver import small_checks_node
+from tests.fake_driver import small_checks_pods
 from tests.fake_driver import small_checks_restart
 from tests.fake_driver import small_checks_shares
 from tests.fake_driver import small_checks_slices
@@ -38,6 +39,7 @@ REGISTERING = (
     small_checks_features,
     small_checks_manifests,
     small_checks_node,
+    small_checks_pods,
     small_checks_restart,
     small_checks_shares,
     small_checks_slices,
