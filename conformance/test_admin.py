@@ -10,8 +10,13 @@ from pytest_dra.cases import case
 from pytest_dra.checks import cdi_specs
 from pytest_dra.checks import prepare
 from pytest_dra.checks import privileges
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
+from pytest_dra.spec import NotApplicable
+
+RESOLVES = "CDI-002"
+"""The case that says that ids resolve."""
 
 RESULTS_MAX = 32
 """Most results that one claim can hold (contract 1.5)."""
@@ -92,10 +97,15 @@ def _admin_claim(bench: Bench, device: Device) -> Claim:
     return bench.claim_for([Wanted(request="req-0", devices=(device,), admin=True)])
 
 
-def _edits(bench: Bench, claim: Claim, *, what: str) -> Json | None:
+def _edits(bench: Bench, claim: Claim, *, what: str) -> Json:
     """What a claim would do to a container; it is released again."""
     reply = bench.prepare(claim)
     prepare.must_succeed(reply, claim.uid, what=f"Prepare of {what}")
-    edits = cdi_specs.edits_of(bench.instance.cdi(), cdi_specs.ids_of(reply, claim.uid))
+    ids = cdi_specs.ids_of(reply, claim.uid)
+    if not ids:
+        raise NotApplicable("the answers have no CDI ids, so that no edits are seen")
+    edits = cdi_specs.edits_of(bench.instance.cdi(), ids)
     bench.unprepare(claim)
+    if edits is None:
+        raise Blocked(RESOLVES)
     return edits

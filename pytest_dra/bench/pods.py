@@ -129,6 +129,11 @@ class Pod:
             claim = held.get(podclaims.name_of(pod, entry) or "")
             if claim is not None:
                 found += _ids(claim, use.get("request") or "")
+        extended = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+        claim = held.get(extended.get("resourceClaimName") or "")
+        for mapping in extended.get("requestMappings") or ():
+            if claim is not None and mapping.get("containerName") == part["name"]:
+                found += _ids(claim, str(mapping.get("requestName")))
         return list(dict.fromkeys(found))
 
     def edits(self, container: str = "") -> Json:

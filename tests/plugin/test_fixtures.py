@@ -197,6 +197,22 @@ def test_an_evicted_pod_gives_its_devices_back(dra_pod, dra_cluster, dra_driver)
     assert dra_pod().devices() != [device]
     dra_cluster.admin().delete(DEVICE_TAINT_RULES, "broken")
 
+def test_extended_resources_are_devices_too(dra_pod, dra_cluster, dra_driver):
+    selectors = [{"cel": {"expression": 'device.driver == "fake.dra.example"'}}]
+    spec = {"extendedResourceName": "example.com/gpu", "selectors": selectors}
+    dra_cluster.admin().create(DEVICE_CLASSES, {"metadata": {"name": "any"}, "spec": spec})
+    resources = {"limits": {"example.com/gpu": "2"}, "requests": {"example.com/gpu": "2"}}
+    containers = [
+        {"name": "plain", "image": "none"},
+        {"name": "devices", "image": "none", "resources": resources},
+    ]
+    pod = dra_pod(manifest={"metadata": {"name": "mine"}, "spec": {"containers": containers}})
+    assert (len(pod.cdi_ids("plain")), len(pod.cdi_ids("devices"))) == (0, 2)
+    (claim,) = pod.claims()
+    pod.delete()
+    assert not dra_driver.tree().naming([claim["metadata"]["uid"]])
+    dra_cluster.admin().delete(DEVICE_CLASSES, "any")
+
 def test_a_driver_that_is_gone_is_waited_for(dra_pod, dra_driver):
     dra_driver.kill()
     pod = dra_pod(wait=False)
@@ -213,7 +229,7 @@ def test_nothing_is_left(dra_bench, dra_cluster):
 
 def test_a_pod_with_a_claim_goes_all_the_way_to_prepared_devices_and_back(runs: Runs) -> None:
     runs.pytester.makepyfile(test_pods=PODS)
-    runs.really("--dra-suite=off").assert_outcomes(passed=7)
+    runs.really("--dra-suite=off").assert_outcomes(passed=8)
 
 
 def test_pods_of_tests_and_cases_do_not_meet(runs: Runs) -> None:
@@ -229,3 +245,31 @@ def test_pods_of_tests_and_cases_do_not_meet(runs: Runs) -> None:
         "--dra-require=partial",
     )  # fmt: skip
     done.assert_outcomes(passed=3, deselected=EVERY - 2)
+
+
+def test_a_pod_waits_for_its_device_to_be_attached(runs: Runs) -> None:
+    runs.pytester.makepyfile("""
+        from pytest_dra.api.resources import RESOURCE_CLAIMS
+
+        def test_own(dra_pod, dra_cluster, dra_namespace):
+            attached = 'device.attributes["fake.dra.example"].kind == "attached"'
+            pod = dra_pod(selector=attached, wait=False)
+            claims, client = [], dra_cluster.admin()
+            for _ in range(500):
+                claims = client.list(RESOURCE_CLAIMS, namespace=dra_namespace)
+                if claims and "status" in claims[0]:
+                    break
+            assert pod.node == ""
+            (result,) = claims[0]["status"]["allocation"]["devices"]["results"]
+            condition = {
+                "type": result["bindingConditions"][0], "status": "True", "reason": "Attached",
+                "message": "", "lastTransitionTime": "2026-11-01T00:00:00Z",
+            }
+            device = {name: result[name] for name in ("driver", "pool", "device")}
+            body = {"status": {"devices": [{**device, "conditions": [condition]}]}}
+            name = claims[0]["metadata"]["name"]
+            client.patch(RESOURCE_CLAIMS, name, body, namespace=dra_namespace, subresource="status")
+            assert pod.wait_running().devices() == [result]
+    """)
+    driver = "--dra-driver=fake --features=conditions"
+    runs.really("--dra-suite=off", driver).assert_outcomes(passed=1)
