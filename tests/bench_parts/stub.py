@@ -60,7 +60,15 @@ class StubClient(Client):
         kept.update(copy.deepcopy(body))
         return copy.deepcopy(kept)
 
-    def delete(self, resource: Resource, name: str, *, namespace: str | None = None) -> Json:
+    def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        grace_s: int | None = 0,
+        uid: str = "",
+    ) -> Json:
         self.asked.append(("delete", name))
         self._found(resource, name, namespace)
         return self.objects.pop((resource.plural, namespace, name))
