@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -265,7 +266,8 @@ class Pods:
         finally:
             self._background.__exit__(kind, error, trace)
             if self._class:
-                self._client.delete(resources.DEVICE_CLASSES, self._class)
+                with contextlib.suppress(KubeError):
+                    self._client.delete(resources.DEVICE_CLASSES, self._class)
             self._client.close()
 
     def __call__(
