@@ -26,7 +26,9 @@ from pytest_dra.controllers.looping import moment_of
 from pytest_dra.controllers.looping import now
 from pytest_dra.controllers.looping import soonest
 from pytest_dra.controllers.looping import stamp
+from pytest_dra.controllers.rulestatus import NO_EXECUTE
 from pytest_dra.controllers.rulestatus import RuleStatus
+from pytest_dra.controllers.rulestatus import effect_of
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling.cluster import DeviceKey
@@ -40,7 +42,6 @@ from pytest_dra.spec import Json
 COMPONENT: Final = "device-taint-eviction"
 """The source of its events."""
 
-NO_EXECUTE: Final = "NoExecute"
 REASON: Final = "DeletionByDeviceTaintManager"
 """Reason of the condition ``DisruptionTarget`` of a pod that goes."""
 
@@ -81,7 +82,7 @@ class TaintEviction(ControlLoop):
     def round(self) -> float | None:
         """Evict the pods that are due."""
         rules = self.objects(resources.DEVICE_TAINT_RULES)
-        due = self._due([one for one in rules if _effect(one) == NO_EXECUTE])
+        due = self._due([one for one in rules if effect_of(one) == NO_EXECUTE])
         pause: float | None = None
         planned: set[str] = set()
         for pod, eviction in due:
@@ -95,7 +96,30 @@ class TaintEviction(ControlLoop):
                 self._status.count(eviction.rules)
         self._cancel(planned)
         waiting = [(pod, one.rules) for pod, one in due if not self._is_going(pod)]
-        return soonest(pause, self._status.write(rules, waiting))
+        return soonest(pause, self._status.write(rules, waiting, self._simulated))
+
+    def _simulated(self, rule: Json) -> str:
+        """What a rule without an effect would do with ``NoExecute``."""
+        taint = {**rule["spec"]["taint"], "effect": NO_EXECUTE}
+        due = self._due([{**rule, "spec": {**rule["spec"], "taint": taint}}])
+        uid = str(rule["metadata"].get("uid"))
+        pods = [pod for pod, eviction in due if uid in eviction.rules]
+        published = {
+            (*pool, device["name"])
+            for pool, devices in _newest(self.objects(resources.RESOURCE_SLICES))
+            for device in devices
+        }
+        allocated = {
+            device_of(result)
+            for claim in self.objects(resources.RESOURCE_CLAIMS)
+            for result in results_of(allocation_of(claim))
+        }
+        found = [sum(selects(rule, one) for one in devices) for devices in (published, allocated)]
+        spaces = len({key_of(one)[0] for one in pods})
+        return (
+            f"selected devices: {found[0]} published, {found[1]} allocated; with NoExecute "
+            f"pods to be evicted: {len(pods)}, in namespaces: {spaces}; looked at once"
+        )
 
     def _cancel(self, planned: set[str]) -> None:
         """Tell the pods that were to go and may stay."""
@@ -161,20 +185,23 @@ class TaintEviction(ControlLoop):
 _EVENT: Final = "DeviceTaintManagerEviction"
 
 
-def _effect(rule: Json) -> str:
-    return str(((rule.get("spec") or {}).get("taint") or {}).get("effect") or "")
-
-
-def _taints(slices: list[Json]) -> dict[DeviceKey, list[Json]]:
-    """Taints with NoExecute of the devices in the newest generation of each pool."""
+def _newest(slices: list[Json]) -> Iterator[tuple[tuple[str, str], list[Json]]]:
+    """Driver and pool, and the devices, of each slice of the newest generation of its pool."""
     newest: dict[tuple[str, str], int] = {}
     for one in slices:
         pool, generation = _pool(one)
         newest[pool] = max(newest.get(pool, generation), generation)
-    found: dict[DeviceKey, list[Json]] = {}
     for one in slices:
         pool, generation = _pool(one)
-        for device in one["spec"].get("devices") or () if generation == newest[pool] else ():
+        if generation == newest[pool]:
+            yield pool, one["spec"].get("devices") or []
+
+
+def _taints(slices: list[Json]) -> dict[DeviceKey, list[Json]]:
+    """Taints with NoExecute of the devices."""
+    found: dict[DeviceKey, list[Json]] = {}
+    for pool, devices in _newest(slices):
+        for device in devices:
             taints = [each for each in device.get("taints") or () if each["effect"] == NO_EXECUTE]
             if taints:
                 found.setdefault((*pool, device["name"]), taints)

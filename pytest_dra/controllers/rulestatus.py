@@ -20,6 +20,10 @@ from pytest_dra.kube import KubeError
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.spec import Json
 
+NO_EXECUTE: Final = "NoExecute"
+NONE: Final = "None"
+"""Effects of taints: pods have to go, and nothing happens."""
+
 CONDITION: Final = "EvictionInProgress"
 
 PERIOD_S: Final = 10.0
@@ -45,18 +49,27 @@ class RuleStatus:
         for uid in rules:
             self._evicted[uid] = self._evicted.get(uid, 0) + 1
 
-    def write(self, rules: Iterable[Json], waiting: Sequence[Waiting]) -> float | None:
+    def write(
+        self,
+        rules: Iterable[Json],
+        waiting: Sequence[Waiting],
+        simulate: Callable[[Json], str],
+    ) -> float | None:
         """Bring the conditions up to date; seconds until another one may be written.
 
-        Rules without an effect are not simulated.
+        ``simulate`` says what a rule without an effect would do; it is asked once for each.
         """
         pause: float | None = None
         for rule in rules:
-            wanted = self._wanted(rule, waiting)
             had = _condition(rule)
-            if _same(had, wanted):
-                continue
-            pause = soonest(pause, self._write(rule, had, wanted))
+            if effect_of(rule) == NONE:
+                if had.get("observedGeneration") == _generation(rule):
+                    continue
+                wanted = _told(rule, "False", "NoEffect", simulate(rule))
+            else:
+                wanted = self._wanted(rule, waiting)
+            if not _same(had, wanted):
+                pause = soonest(pause, self._write(rule, had, wanted))
         return pause
 
     def _write(self, rule: Json, had: Json, wanted: Json) -> float | None:
@@ -85,27 +98,37 @@ class RuleStatus:
         return None
 
     def _wanted(self, rule: Json, waiting: Sequence[Waiting]) -> Json:
-        meta = rule["metadata"]
-        uid, effect = str(meta.get("uid")), str(rule["spec"]["taint"].get("effect"))
+        uid = str(rule["metadata"].get("uid"))
         pods = [pod for pod, rules in waiting if uid in rules]
         evicted = self._evicted.get(uid, 0)
         status, reason, message = "False", "OtherEffect", "only NoExecute evicts pods"
-        if effect == "None":
-            reason, message = "NoEffect", ""
-        elif effect == "NoExecute":
+        if effect_of(rule) == NO_EXECUTE:
             reason, message = ("Completed" if evicted else "NotStarted"), ""
             if pods:
                 spaces = len({key_of(one)[0] for one in pods})
                 status, reason = "True", "PodsPendingEviction"
                 message = f"pods to be evicted: {len(pods)}, in namespaces: {spaces}"
         told = f"pods evicted since the controller's start: {evicted}" if evicted else ""
-        return {
-            "type": CONDITION,
-            "status": status,
-            "reason": reason,
-            "message": "; ".join(one for one in (message, told) if one),
-            "observedGeneration": int(meta.get("generation") or 0),
-        }
+        return _told(rule, status, reason, "; ".join(one for one in (message, told) if one))
+
+
+def effect_of(rule: Json) -> str:
+    """The effect of a rule's taint."""
+    return str(((rule.get("spec") or {}).get("taint") or {}).get("effect") or "")
+
+
+def _generation(rule: Json) -> int:
+    return int(rule["metadata"].get("generation") or 0)
+
+
+def _told(rule: Json, status: str, reason: str, message: str) -> Json:
+    return {
+        "type": CONDITION,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "observedGeneration": _generation(rule),
+    }
 
 
 def _condition(rule: Json) -> Json:

@@ -110,6 +110,20 @@ def test_a_rule_evicts_and_says_so(client: Client, eviction: Background) -> None
     eventually(lambda: is_going(client, "main"))
 
 
+def test_a_rule_without_an_effect_says_what_it_would_do(
+    client: Client, eviction: Background
+) -> None:
+    run_pod(client, "main")
+    add_rule(client, effect="None", driver="gpu.example.com")
+    told = eventually(lambda: condition(client))
+    assert (told["status"], told["reason"]) == ("False", "NoEffect")
+    assert told["message"].startswith(
+        "selected devices: 2 published, 1 allocated; with NoExecute pods to be evicted: 1, in "
+        "namespaces: 1"
+    )
+    assert not is_going(client, "main")
+
+
 def test_a_claim_of_somebody_else_is_no_reason(client: Client, eviction: Background) -> None:
     run_pod(client, "main")
     add_pod(client, "stranger", ["main"], nodeName="node-a")
