@@ -25,6 +25,7 @@ from pytest_dra.launch import Keeper
 from pytest_dra.plan import Plan
 from pytest_dra.profile import missing_inputs
 from pytest_dra.profile import not_applicable
+from pytest_dra.profile import unasked
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.report.results import blocked_by
@@ -190,6 +191,7 @@ class Session:
         """The result of a case that is decided before it runs."""
         profile = self.plan.profile
         reason = not_applicable(case, profile, kubernetes=self.plan.kubernetes)
+        reason = reason or unasked(case, profile)
         if reason:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=reason)
         waiver = profile.waivers.get(case.id)

@@ -84,12 +84,14 @@ def _node(obj: Json) -> list[Any]:
     state = "Unknown"
     if ready:
         state = "Ready" if ready[0]["status"] == "True" else "NotReady"
+    if obj["spec"].get("unschedulable"):
+        state += ",SchedulingDisabled"
     addresses = {found["type"]: found["address"] for found in status.get("addresses") or []}
     info = status["nodeInfo"]
     return [
         _name(obj),
         state,
-        "<none>",
+        ",".join(_roles(obj["metadata"].get("labels") or {})) or "<none>",
         _age(obj),
         info["kubeletVersion"],
         addresses.get("InternalIP", "<none>"),
@@ -98,6 +100,16 @@ def _node(obj: Json) -> list[Any]:
         info["kernelVersion"] or "<unknown>",
         info["containerRuntimeVersion"] or "<unknown>",
     ]
+
+
+def _roles(labels: Json) -> list[str]:
+    found = {name[len(_ROLES) :] for name in labels if name.startswith(_ROLES)}
+    return sorted(name for name in found | {labels.get(_ROLE, "")} if name)
+
+
+_ROLES: Final = "node-role.kubernetes.io/"
+_ROLE: Final = "kubernetes.io/role"
+"""Labels that tell a node's role: by the key, or by the value."""
 
 
 def _pod(obj: Json) -> list[Any]:

@@ -286,10 +286,11 @@ class Operations:
         if media not in known:
             patches = known is patching.PATCH_TYPES
             raise negotiation.unsupported(*known, patch=patches)
-        chosen = options.write_options(call.query, "PatchOptions")
+        applies = media == patching.APPLY
+        chosen = options.write_options(call.query, "PatchOptions", applies=applies)
         decoded = (
             negotiation.read_yaml(call.body)
-            if media == patching.APPLY
+            if applies
             else negotiation.load_json(call.body)
         )
         call.sent = decoded if isinstance(decoded, dict) else {"operations": decoded}

@@ -68,29 +68,35 @@ class ListOptions:
     bookmarks: bool = False
 
 
-def write_options(query: Query, kind: str) -> WriteOptions:
+def write_options(query: Query, kind: str, *, applies: bool | None = None) -> WriteOptions:
     """Read the options of a write; ``kind`` is CreateOptions, UpdateOptions or PatchOptions.
 
+    ``applies`` says of a patch whether it is an applied configuration.
+
     Raises:
-        ApiError: 422, an option has an unknown value.
+        ApiError: 422, an option has an unknown value, lacks, or is not for this write.
     """
     report = Report()
-    dry_run = _dry_run(query.getall("dryRun", []), report)
-    validation = query.get("fieldValidation", "")
-    if validation not in ("", *_VALIDATIONS):
-        report.not_supported("fieldValidation", validation, _VALIDATIONS)
-    manager = query.get("fieldManager", "")
+    manager, force = query.get("fieldManager", ""), _boolean(query, "force")
+    if applies and not manager:
+        report.required("fieldManager", "is required for apply patch")
+    if applies is False and force is not None:
+        report.forbidden("force", "may not be specified for non-apply patch")
     if len(manager.encode()) > _MANAGER_MAX:
         report.too_long("fieldManager", _MANAGER_MAX)
     elif not manager.isprintable():
         report.invalid("fieldManager", manager, "should only contain printable characters")
+    dry_run = _dry_run(query.getall("dryRun", []), report)
+    validation = query.get("fieldValidation", "")
+    if validation not in ("", *_VALIDATIONS):
+        report.not_supported("fieldValidation", validation, _VALIDATIONS)
     if report.causes:
         raise invalid_options(kind, report.causes)
     return WriteOptions(
         dry_run=dry_run,
         validation=validation or "Warn",
         manager=manager,
-        force=_boolean(query, "force") is True,
+        force=force is True,
     )
 
 

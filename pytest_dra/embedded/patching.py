@@ -57,11 +57,6 @@ def patch(
     old = store.get(kind.storage, target.namespace, target.name)
     if media == APPLY:
         return _apply(store, target, body, old, options, warnings)
-    if options.force:
-        raise errors.invalid_options(
-            "PatchOptions",
-            [Cause("force", "FieldValueForbidden", "may not be specified for non-apply patch")],
-        )
     patch_value = negotiation.load_json(body)
     if old is None:
         raise errors.not_found(kind.resource, target.name)
@@ -158,12 +153,12 @@ def _apply(
     warnings: list[str],
 ) -> writes.Written:
     kind = target.kind
-    configuration = _configuration(target, body, options)
+    if old is None and target.context.subresource:
+        raise errors.not_found(kind.resource, target.name)
+    configuration = _configuration(target, body)
     owner, scope = target.owner(APPLIED), target.scope(kind.type)
     empty = typed.empty(kind.type)
     if old is None:
-        if target.context.subresource:
-            raise errors.not_found(kind.resource, target.name)
         managers = Managers(())
         managers.apply(owner, scope, configuration, empty, configuration, force=True)
         return _apply_new(store, target, configuration, managers, options)
@@ -229,17 +224,12 @@ def _apply_new(
     return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
 
 
-def _configuration(target: Target, body: bytes, options: WriteOptions) -> Json:
+def _configuration(target: Target, body: bytes) -> Json:
     """An applied configuration without kind and apiVersion, checked.
 
     Raises:
         ApiError: 400, 422 or 500.
     """
-    if not options.manager:
-        raise errors.invalid_options(
-            "PatchOptions",
-            [Cause("fieldManager", "FieldValueRequired", "is required for apply patch")],
-        )
     applied: Any = negotiation.read_yaml(body)
     if not isinstance(applied, dict):
         raise bad_request("error decoding YAML: want an object")

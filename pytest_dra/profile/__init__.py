@@ -9,6 +9,7 @@ from __future__ import annotations
 from pytest_dra.profile.applicability import feature_applies
 from pytest_dra.profile.applicability import missing_inputs
 from pytest_dra.profile.applicability import not_applicable
+from pytest_dra.profile.applicability import unasked
 from pytest_dra.profile.model import API_VERSION
 from pytest_dra.profile.model import DEFAULT_PROFILE
 from pytest_dra.profile.model import KIND
@@ -44,4 +45,5 @@ __all__ = [
     "load_profile",
     "missing_inputs",
     "not_applicable",
+    "unasked",
 ]

@@ -44,7 +44,7 @@ def not_applicable(
 
     The reasons name what would have to be declared, because they go into the report. Static cases
     of a feature concern every driver: they judge a field wherever it occurs, and say themselves
-    where it does not; but who does not declare the feature is not asked for an input of theirs.
+    where it does not.
     """
     if ordinal(kubernetes) < ordinal(case.since):
         return f"applies from Kubernetes {case.since} on"
@@ -56,8 +56,7 @@ def not_applicable(
         return "driver.scope is cluster: nothing registers with a kubelet"
     if scope is Scope.NODE and counted == {CONTROLLER}:
         return "driver.scope is node: there is no controller"
-    by_sight = case.depth is Depth.STATIC and not missing_inputs(case, profile)
-    for feature in () if by_sight else case.features:
+    for feature in case.features if case.depth is not Depth.STATIC else ():
         if not profile.declares(feature):
             return f"feature {feature} is not declared"
         if not feature_applies(feature, kubernetes, enabled=enabled):
@@ -65,6 +64,14 @@ def not_applicable(
     for feature in case.unless:
         if profile.declares(feature):
             return f"feature {feature} is declared"
+    return ""
+
+
+def unasked(case: Case, profile: DriverProfile) -> str:
+    """Why nobody asks for the inputs that a case lacks: its feature is not declared; or empty."""
+    for feature in case.features if missing_inputs(case, profile) else ():
+        if not profile.declares(feature):
+            return f"feature {feature} is not declared"
     return ""
 
 
