@@ -50,6 +50,9 @@ HOOKS = {
     "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
 }
 
+NO_ADMIN = {"AdminAccess": {"supported": False}}
+"""Devices that are the same for every claim give an administrator no more than others."""
+
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "features": {"features": FEATURES, "hooks": HOOKS},
     "V04-NRI": {"injection": {"kind": "nri"}},
@@ -67,6 +70,8 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V18": {"injection": {"kind": "nri"}},
     "V23-ALL": {"driver": {"takes_all_devices": True}},
     "V23-ONE": {"driver": {"one_claim_per_pod": True}},
+    "V21": {"features": NO_ADMIN},
+    "V21-FIRST": {"features": NO_ADMIN},
     "V22": {"budgets": {"repair": 150}},
     "V26": {"budgets": {"repair": 150}},
     "V26-60": {"budgets": {"repair": 150}},
