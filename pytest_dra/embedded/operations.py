@@ -288,11 +288,7 @@ class Operations:
             raise negotiation.unsupported(*known, patch=patches)
         applies = media == patching.APPLY
         chosen = options.write_options(call.query, "PatchOptions", applies=applies)
-        decoded = (
-            negotiation.read_yaml(call.body)
-            if applies
-            else negotiation.load_json(call.body)
-        )
+        decoded = negotiation.read_yaml(call.body) if applies else negotiation.load_json(call.body)
         call.sent = decoded if isinstance(decoded, dict) else {"operations": decoded}
         target = self._target(call)
         written = patching.patch(self._store, target, call.body, media, chosen, call.warnings)
