@@ -219,7 +219,16 @@ class _PlainLoader(yaml.SafeLoader):
             raise yaml.YAMLError("aliases are not supported")
         return super().compose_node(parent, index)
 
+    def construct_number(self, node: yaml.ScalarNode) -> float | int:
+        """A number with a point; on its way to JSON a whole one loses it."""
+        value = float(self.construct_yaml_float(node))
+        return int(value) if value.is_integer() and abs(value) < WHOLE_BELOW else value
 
+
+WHOLE_BELOW: Final = 1e21
+"""From here on Go writes a whole number with an exponent, which no integer field takes."""
+
+_PlainLoader.add_constructor("tag:yaml.org,2002:float", _PlainLoader.construct_number)
 _PlainLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
     for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
