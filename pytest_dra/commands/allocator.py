@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import Final
 from pytest_dra.commands.allocatorinput import NAME
 from pytest_dra.commands.allocatorinput import InputError
 from pytest_dra.commands.allocatorinput import told
+from pytest_dra.commands.leaving import leave
 
 FITS: Final = 0
 """Exit code: everything fits."""
@@ -83,11 +83,4 @@ def run(arguments: Iterable[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point."""
-    try:
-        code = run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough; nothing more may be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = BAD_INPUT
-    sys.exit(code)
+    leave(run, arguments, broken=BAD_INPUT)

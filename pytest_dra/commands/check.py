@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Final
 from pytest_dra.api.versions import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.commands.leaving import leave
 from pytest_dra.objects import live
 from pytest_dra.objects import sarif
 from pytest_dra.objects.findings import Finding
@@ -176,11 +176,4 @@ def run(arguments: Iterable[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point."""
-    try:
-        code = run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough; nothing more may be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = UNUSABLE
-    sys.exit(code)
+    leave(run, arguments, broken=UNUSABLE)
