@@ -7,7 +7,6 @@ import dataclasses
 import logging
 import time
 from typing import Final
-from typing import cast
 
 from aiohttp import web
 
@@ -37,7 +36,7 @@ from pytest_dra.embedded.operations import Reply
 from pytest_dra.embedded.port import reset
 from pytest_dra.embedded.rbac import Rbac
 from pytest_dra.embedded.recorded import Lazy
-from pytest_dra.embedded.recorded import RecordedRequest
+from pytest_dra.embedded.recorded import entry
 from pytest_dra.embedded.reviews import Question
 from pytest_dra.embedded.reviews import Reviews
 from pytest_dra.embedded.routing import Route
@@ -56,9 +55,6 @@ _LOG: Final = logging.getLogger(__name__)
 
 NAMED_SINCE: Final = 37
 """From 1.37 on a refusal names the authorizer that had something to say."""
-
-_AGENT_MAX: Final = 512
-"""Characters of a User-Agent that are recorded."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -268,23 +264,16 @@ class Handler:
     def _record(
         self, request: web.BaseRequest, record: _Record, code: int, duration_s: float
     ) -> None:
-        route = record.route
         self._timeline.add(
-            RecordedRequest(
+            entry(
+                record.route,
                 identity=record.identity,
                 verb=record.verb,
-                group=route.group,
-                version=route.version,
-                resource=route.plural,
-                namespace=route.namespace or "",
-                name=route.name,
-                subresource=route.subresource,
                 query=request.query_string,
-                user_agent=request.headers.get("User-Agent", "")[:_AGENT_MAX],
-                # decoded when it is looked at
-                body=cast("Json | None", record.body),
+                headers=request.headers,
+                body=record.body,
                 code=code,
-                answer=cast("Json | None", record.answer),
+                answer=record.answer,
                 duration_s=duration_s,
             )
         )

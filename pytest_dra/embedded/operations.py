@@ -291,7 +291,7 @@ class Operations:
         decoded = negotiation.read_yaml(call.body) if applies else negotiation.load_json(call.body)
         call.sent = decoded if isinstance(decoded, dict) else {"operations": decoded}
         target = self._target(call)
-        written = patching.patch(self._store, target, call.body, media, chosen, call.warnings)
+        written = patching.patch(self._store, target, decoded, media, chosen, call.warnings)
         return self._wrote(call, written)
 
     def _wrote(self, call: Call, written: Written) -> Reply:

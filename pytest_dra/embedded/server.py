@@ -13,7 +13,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from pytest_dra.api.versions import LATEST
+from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.embedded import custom

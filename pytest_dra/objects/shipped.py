@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_dra.api import resources
-from pytest_dra.api.versions import VERSIONS
+from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.checks import roles
 from pytest_dra.checks import workloads
