@@ -40,7 +40,7 @@ from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.port import HOST
 from pytest_dra.embedded.port import Port
-from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.port import cut
 from pytest_dra.embedded.store import encode
 from pytest_dra.embedded.trouble import EXPIRED
 from pytest_dra.embedded.trouble import Effect
@@ -164,7 +164,7 @@ class RecordingProxy:
             self._timeline.add(
                 Mark(text=f"no answer of kube-apiserver to this {what.verb}: {error}")
             )
-            _cut(request)
+            cut(request)
             return web.Response(status=NO_ANSWER)
 
     async def _asked(self, request: web.BaseRequest) -> tuple[Asked, User]:
@@ -245,7 +245,7 @@ class RecordingProxy:
             if effect.loses_answer:
                 text_of_mark = f"the answer to this {what.verb} is lost on purpose"
                 self._timeline.add(Mark(text=text_of_mark))
-                _cut(request)
+                cut(request)
             if not streams:
                 return web.Response(status=code, headers=headers, body=text)
             return await self._stream(request, what, answer, effect.watch_s)
@@ -313,11 +313,6 @@ class RecordingProxy:
         if self._port is None:
             raise RuntimeError("the recording proxy is not running")
         return self._port
-
-
-def _cut(request: web.BaseRequest) -> None:
-    if request.transport is not None:
-        reset(request.transport)
 
 
 async def _whole(answer: aiohttp.ClientResponse) -> bytes:

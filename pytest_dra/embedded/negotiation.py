@@ -255,13 +255,16 @@ NESTING_MAX: Final = 500
 """Brackets within brackets of a YAML document, whose reader takes a time that is their square."""
 
 
+_BRACKET: Final = re.compile(rb"[\[\]{}]")
+
+
 def _nesting(body: bytes) -> int:
     depth = deepest = 0
-    for byte in body:
-        if byte in b"[{":
+    for found in _BRACKET.finditer(body):
+        if found[0] in (b"[", b"{"):
             depth += 1
             deepest = max(deepest, depth)
-        elif byte in b"]}":
+        else:
             depth -= 1
     return deepest
 

@@ -330,7 +330,9 @@ class Operations:
 
         def admit(old: Snapshot) -> None:
             if context.allows is not None and context.user is not None:
-                nodeaccess.restrict_deletion(context.user, call.kind, old.object)
+                nodeaccess.restrict_deletion(context.user, call.kind, old.lean)
+            if not policies.bound(self._store):
+                return
             place = dataclasses.replace(context, namespace=old.namespace)
             change = policies.Change(
                 kind=call.kind,

@@ -85,13 +85,13 @@ def _patched(
     applied = managers is not None
     draft = _read_patched(target, patched, options, warnings, applied=applied)
     draft = dataclasses.replace(draft, managers=managers)
-    meta, before = draft.obj["metadata"], old.object["metadata"]
+    meta, before = draft.obj["metadata"], old.lean["metadata"]
     version = meta.get("resourceVersion", "")
     if meta.get("name", "") != target.name or (
         target.kind.resource.namespaced and meta.get("namespace", "") != target.namespace
     ):
         raise bad_request("the name or namespace of the object does not match the URL")
-    writes.admit_node(target, draft.obj, old.object)
+    writes.admit_node(target, draft.obj, old.lean)
     if version and version != str(old.rv):
         if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
