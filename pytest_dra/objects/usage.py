@@ -23,6 +23,7 @@ from pytest_dra.checks.selecting import shown
 from pytest_dra.objects.findings import CLASS_MISSING
 from pytest_dra.objects.findings import NOTHING_MATCHES
 from pytest_dra.objects.findings import SELECTOR_FAILS
+from pytest_dra.objects.shipped import CLASSES
 from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
 
@@ -124,10 +125,12 @@ def classes_must_select(shop: Shop) -> Iterator[Flaw]:
         if found is None:
             continue
         name = item["metadata"].get("name", "")
-        if not found.devices and name in shop.wanted:
-            yield _class_flaw(item, "matches no captured device", "a device of its driver")
+        if not found.devices:
+            if name in shop.wanted:
+                yield _class_flaw(item, "matches no captured device", "a device of its driver")
+            continue
         decoys = matching(expressions(item["spec"]), shop.decoys, shop.environment).devices
-        if decoys and found.devices:
+        if decoys:
             yield _class_flaw(
                 item,
                 f"matches any driver's devices, such as {decoys[0].device.get('name', '')!r}",
@@ -218,11 +221,9 @@ def requests_must_match(shop: Shop) -> Iterator[Flaw]:
 
 UserRule = Callable[[Shop], Iterable[Flaw]]
 
-_USERS: Final = ("DeviceClass", "ResourceClaimTemplate")
-
 OF_USERS: Final[tuple[tuple[str, tuple[str, ...], UserRule], ...]] = (
     ("ATTR-009", ("DeviceClass",), classes_must_select),
-    ("ATTR-013", _USERS, shipped_must_be_valid),
+    ("ATTR-013", CLASSES, shipped_must_be_valid),
     (CLASS_MISSING, (), classes_must_be_there),
     (SELECTOR_FAILS, (), selectors_must_not_fail),
     (NOTHING_MATCHES, (), requests_must_match),
