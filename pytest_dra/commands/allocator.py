@@ -12,15 +12,9 @@ from typing import Final
 
 from pytest_dra.commands.allocatorinput import NAME
 from pytest_dra.commands.allocatorinput import InputError
-from pytest_dra.commands.allocatorinput import told
+from pytest_dra.commands.allocatoroutput import BAD_INPUT
 from pytest_dra.commands.leaving import leave
-
-FITS: Final = 0
-"""Exit code: everything fits."""
-DOES_NOT: Final = 1
-"""Exit code: something does not fit (check: errors; diff: something differs)."""
-BAD_INPUT: Final = 2
-"""Exit code: the input or an option cannot be used."""
+from pytest_dra.commands.texts import told
 
 _COMMANDS: Final = {
     "allocate": ("allocatorallocate", "the devices that pending pods and claims would get"),
