@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from pytest_dra.api.versions import VERSIONS
+from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.versions import kubernetes_version
 
 LATEST: Final = 37

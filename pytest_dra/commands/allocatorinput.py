@@ -15,7 +15,7 @@ from pytest_dra.allocator import Rules
 from pytest_dra.allocator.rules import GATES
 from pytest_dra.allocator.rules import rules
 from pytest_dra.api import resources
-from pytest_dra.api.versions import LATEST
+from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.commands.texts import gates_of
