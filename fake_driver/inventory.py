@@ -75,12 +75,7 @@ class Inventory:
 
     def has(self, pool: str, device: str) -> bool:
         """True if the driver has this device."""
-        return any(
-            entry["name"] == device
-            for candidate in self.pools
-            if candidate.name == pool
-            for entry in candidate.devices
-        )
+        return self.find(pool, device) is not None
 
     def find(self, pool: str, device: str) -> tuple[Pool, dict[str, Any]] | None:
         """The device and its pool; None if there is none of these names."""

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.versions import NEEDS
-from pytest_dra.api.versions import VERSIONS
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import Stage
 from pytest_dra.api.versions import kubernetes_version

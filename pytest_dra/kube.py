@@ -76,11 +76,9 @@ class Client:
     def list_with_version(self, resource: Resource) -> tuple[list[Json], str]:
         """All objects of all namespaces, and the version from which to watch them."""
         answer = self._request("GET", resource.path())
-        items: list[Json] = answer.get("items") or []
-        for item in items:
-            item.setdefault("apiVersion", resource.api_version)
-            item.setdefault("kind", resource.kind)
-        return items, str((answer.get("metadata") or {}).get("resourceVersion") or "")
+        return _items(answer, resource), str(
+            (answer.get("metadata") or {}).get("resourceVersion") or ""
+        )
 
     def list(
         self,
@@ -93,11 +91,7 @@ class Client:
         """All objects that match, with kind and apiVersion filled in."""
         query = _query(fieldSelector=field_selector, labelSelector=label_selector)
         answer = self._request("GET", resource.path(namespace=namespace), query=query)
-        items: list[Json] = answer.get("items") or []
-        for item in items:
-            item.setdefault("apiVersion", resource.api_version)
-            item.setdefault("kind", resource.kind)
-        return items
+        return _items(answer, resource)
 
     def watch(self, resource: Resource, version: str, *, seconds: int) -> Watch:
         """Changes of all namespaces after a version; the server ends it after some seconds.
@@ -291,6 +285,15 @@ class Watch:
         if shutdown is not None:
             with contextlib.suppress(ValueError, OSError, RuntimeError):
                 shutdown()
+
+
+def _items(answer: Json, resource: Resource) -> list[Json]:
+    """What a list holds, with what its items leave to the list."""
+    items: list[Json] = answer.get("items") or []
+    for item in items:
+        item.setdefault("apiVersion", resource.api_version)
+        item.setdefault("kind", resource.kind)
+    return items
 
 
 def _query(**parts: str) -> str:

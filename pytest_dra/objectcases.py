@@ -12,11 +12,11 @@ import pytest
 from pytest_dra.catalogue import catalogue
 from pytest_dra.objectrun import ObjectRun
 from pytest_dra.options import OptionError
-from pytest_dra.report.exits import fails_run
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.report.telling import failure_text
 from pytest_dra.showing import SKIPPING
+from pytest_dra.showing import show_not_met
 from pytest_dra.suite import is_case_directory
 from pytest_dra.suite import is_the_packaged
 
@@ -96,11 +96,8 @@ class ObjectRunner:
         """A SHOULD that is not met fails no run, unless it is strict."""
         report = yield
         result = item.result if isinstance(item, ObjectCase) and call.when == "call" else None
-        broken = result is not None and result.state is State.FAILED and report.failed
-        if broken and result and not fails_run(result, strict=self._run.settings.strict):
-            report.outcome = "skipped"
-            where = result.finding.where if result.finding else ""
-            report.wasxfail = f"{result.case.level.value} not met: {where}"
+        if result is not None and result.state is State.FAILED and report.failed:
+            show_not_met(result, report, strict=self._run.settings.strict)
         return report
 
     @pytest.hookimpl(trylast=True)

@@ -19,9 +19,7 @@ from pytest_dra.objects import live
 from pytest_dra.objects.findings import OWN_RULES
 from pytest_dra.objects.findings import Finding
 from pytest_dra.objects.findings import Severity
-from pytest_dra.objects.judging import CLASS
 from pytest_dra.objects.judging import SHIPPED
-from pytest_dra.objects.judging import TEMPLATE
 from pytest_dra.objects.judging import Review
 from pytest_dra.objects.judging import merged
 from pytest_dra.objects.judging import review
@@ -29,6 +27,7 @@ from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import read_files
 from pytest_dra.objects.rules import OF_SLICES
+from pytest_dra.objects.usage import CLASSES
 from pytest_dra.objects.shipped import OF_MANIFESTS
 from pytest_dra.objects.usage import OF_USERS
 from pytest_dra.options import KUBERNETES_VERSIONS
@@ -47,6 +46,7 @@ from pytest_dra.report.results import RunResult
 from pytest_dra.report.results import State
 from pytest_dra.report.results import failed
 from pytest_dra.report.results import not_run
+from pytest_dra.report.results import waived
 from pytest_dra.report.terminal import summary_lines
 from pytest_dra.report.verdict import Verdict
 from pytest_dra.report.verdict import summarise
@@ -88,7 +88,6 @@ class ObjectRun:
     settings: Settings
     profile: DriverProfile
     found: Review
-    drivers: tuple[str, ...]
     chosen: frozenset[str]
     output: Path
     asked: bool
@@ -132,7 +131,6 @@ class ObjectRun:
             settings=settings,
             profile=profile,
             found=found,
-            drivers=found.drivers,
             chosen=chosen,
             output=output,
             asked=judges,
@@ -161,8 +159,7 @@ class ObjectRun:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=reason)
         waiver = self.profile.waivers.get(case.id)
         if waiver is not None:
-            text = f"{waiver.reason} ({waiver.link}), until {waiver.expires}"
-            return CaseResult(case=case, state=State.WAIVED, reason=text)
+            return waived(case, waiver)
         if case.id in self.found.not_run:
             return not_run(case, self.found.not_run[case.id])
         if not findings:
@@ -202,12 +199,11 @@ class ObjectRun:
         return deserved if status in (OK, NO_TESTS) else status
 
     def _run_result(self) -> RunResult:
-        cases: Mapping[str, Case] = {
-            id_: catalogue().case(id_) for id_ in implemented() | judged_ids()
-        }
-        rest = [_left(case) for id_, case in cases.items() if id_ not in judged_ids()]
+        judged = judged_ids()
+        cases: Mapping[str, Case] = {id_: catalogue().case(id_) for id_ in implemented() | judged}
+        rest = [_left(case) for id_, case in cases.items() if id_ not in judged]
         return RunResult(
-            driver=", ".join(self.drivers),
+            driver=", ".join(self.found.drivers),
             launched="",
             kubernetes=self.settings["dra_kubernetes"],
             depth=Depth.STATIC,
@@ -235,7 +231,7 @@ def _reviewed(given: Sequence[Given], settings: Settings, profile: DriverProfile
     others = [
         each for each in KUBERNETES_VERSIONS if range_ and each in range_ and each != kubernetes
     ]
-    shipped = [one for one in given if one.kind in (CLASS, TEMPLATE)]
+    shipped = [one for one in given if one.kind in CLASSES]
     further = [review(shipped, kubernetes_version(each), profile) for each in others if shipped]
     kept = [
         dataclasses.replace(

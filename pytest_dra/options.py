@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from pytest_dra.api.versions import LATEST
-from pytest_dra.api.versions import VERSIONS
+from pytest_dra.api.releases import LATEST
+from pytest_dra.api.releases import VERSIONS
 
 KUBERNETES_VERSIONS: Final = VERSIONS
 SUITES: Final = ("auto", "only", "with", "off")

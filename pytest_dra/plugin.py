@@ -112,10 +112,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     try:
         settings = _settings(config)
-        if settings["dra_objects"]:
-            if settings["dra_suite"] != "off" and not config.option.help:
-                _begin_objects(config, settings)
-        elif settings.active and settings["dra_suite"] != "off" and not config.option.help:
+        runs = settings["dra_suite"] != "off" and not config.option.help
+        if runs and settings["dra_objects"]:
+            _begin_objects(config, settings)
+        elif runs and settings.active:
             # First what needs no import: elsewhere than on Linux not all modules can be imported.
             check_platform()
             check_later_features(settings)

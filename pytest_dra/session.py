@@ -32,6 +32,7 @@ from pytest_dra.report.results import blocked_by
 from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
 from pytest_dra.report.results import unsupported
+from pytest_dra.report.results import waived
 from pytest_dra.site import BenchError
 from pytest_dra.site import Outcome
 from pytest_dra.site import Site
@@ -196,8 +197,7 @@ class Session:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=reason)
         waiver = profile.waivers.get(case.id)
         if waiver is not None:
-            text = f"{waiver.reason} ({waiver.link}), until {waiver.expires}"
-            return CaseResult(case=case, state=State.WAIVED, reason=text)
+            return waived(case, waiver)
         missing = missing_inputs(case, profile)
         if missing:
             return not_run(case, input_missing(missing))

@@ -124,18 +124,14 @@ class Attempt:
 
     def _impossible(self, view: View, found: list[Domain]) -> bool:
         """True if one of several claims cannot be allocated even without the others."""
-        claims = len(self.plan.claims)
-        spans: list[list[int]] = [[] for _ in range(claims)]
-        for number, unit in enumerate(self.plan.units):
-            spans[unit.claim].append(number)
-        if claims < 2:
+        if len(self.plan.claims) < 2:
             return False
-        for span in reversed(spans):
-            if not span:
+        for units in reversed(self.plan.by_claim):
+            if not units:
                 continue
             problem = self._problem(view, found, careful=False)
-            cuts = Bounds(problem, span[-1] + 1)
-            alone = Search(problem, _ALONE, cuts=cuts, span=(span[0], span[-1] + 1))
+            cuts = Bounds(problem, units.stop)
+            alone = Search(problem, _ALONE, cuts=cuts, span=(units.start, units.stop))
             try:
                 if alone.run() is None:
                     return True

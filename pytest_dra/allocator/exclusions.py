@@ -14,7 +14,6 @@ from typing import Final
 from pytest_dra.allocator import attributes
 from pytest_dra.allocator import taints
 from pytest_dra.allocator.attempt import Attempt
-from pytest_dra.allocator.counters import Booking
 from pytest_dra.allocator.counters import admits
 from pytest_dra.allocator.counters import declared
 from pytest_dra.allocator.domains import usable_operations
@@ -124,7 +123,7 @@ class _Looks:
 
     def _selector(self, part: Part, inner: int) -> Found:
         number, error = self.option.chain.first_no(part.layout, inner)
-        of_class = len((self.option.class_.get("spec") or {}).get("selectors") or ())
+        of_class = self.option.class_selectors
         name = "class-selector" if number < of_class else "request-selector"
         number = number if number < of_class else number - of_class
         if error is None:
@@ -166,7 +165,7 @@ class _Looks:
             for counter_set, groups in declared(part.layout.devices[inner]):
                 if not admits(common.get(counter_set), groups):
                     return "compatibility-group", f"on counter set {counter_set}", -1
-        left = Booking(self.ledger, groups=False).left(part.pool)
+        left = self.ledger.available(part.pool)
         for (counter_set, counter), amount in left.items():
             if amount < 0:
                 return "counter", f"{counter_set}/{counter} is overdrawn", -1

@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 from typing import Final
 
+from pytest_dra.api.names import label_key_error
+from pytest_dra.api.names import label_value_error
+
 NAME_FIELD: Final = "metadata.name"
 """The only field of a node that selectors can ask for."""
 
-_PREFIX_MAX: Final = 253
-_NAME_MAX: Final = 63
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _INT64: Final = 2**63
-_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
-_PREFIX: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 
 
 Node = Mapping[str, Any]
@@ -88,7 +87,7 @@ def _label_requirement(one: Mapping[str, Any]) -> tuple[str, str, frozenset[str]
     counts["Gt"] = counts["Lt"] = len(values) == 1 and _int64(values[0]) is not None
     if operator not in counts or not counts[operator]:
         raise SelectorError(f"node selector: operator {operator} with values {values}")
-    if not _is_key(key) or not all(_is_value(value) for value in values):
+    if label_key_error(key) or any(label_value_error(value) for value in values):
         raise SelectorError(f"node selector: no label: {key!r} with values {values}")
     return key, operator, frozenset(values), False
 
@@ -98,17 +97,6 @@ def _field_requirement(one: Mapping[str, Any]) -> tuple[str, str, frozenset[str]
     if operator not in ("In", "NotIn") or len(values) != 1:
         raise SelectorError(f"node selector: field {key} with operator {operator} and {values}")
     return key, operator, frozenset(values), True
-
-
-def _is_key(key: str) -> bool:
-    prefix, slash, name = key.rpartition("/")
-    if slash and not (len(prefix) <= _PREFIX_MAX and _PREFIX.fullmatch(prefix)):
-        return False
-    return len(name) <= _NAME_MAX and bool(_NAME.fullmatch(name))
-
-
-def _is_value(value: str) -> bool:
-    return value == "" or (len(value) <= _NAME_MAX and bool(_NAME.fullmatch(value)))
 
 
 def _int64(text: str) -> int | None:

@@ -20,8 +20,8 @@ class Slice:
     """What matters of a ResourceSlice."""
 
     __slots__ = (
-        "count", "counters", "generation", "key", "layout", "name", "per_device", "place",
-        "sequence", "skips", "spec_sets",
+        "count", "generation", "key", "layout", "name", "per_device", "place", "sequence", "skips",
+        "spec_sets",
     )  # fmt: skip
 
     def __init__(self, sequence: int, source: Mapping[str, Any], layout: Layout) -> None:
@@ -102,8 +102,8 @@ class View:
     """
 
     __slots__ = (
-        "broken", "consumers", "elsewhere", "fault", "incomplete", "invalid", "offsets", "parts",
-        "poison", "pools", "shareable", "signature", "size", "skipping",
+        "broken", "consumers", "elsewhere", "fault", "invalid", "offsets", "parts", "poison",
+        "pools", "shareable", "signature", "size", "skipping",
     )  # fmt: skip
 
     def __init__(
@@ -112,7 +112,6 @@ class View:
     ) -> None:  # fmt: skip
         self.pools = pools
         self.fault = fault
-        self.incomplete = any(pool.incomplete for pool in pools)
         self.invalid = any(pool.invalid for pool in pools)
         self.parts: list[Part] = []
         self.size = self.elsewhere = self.skipping = self.consumers = self.shareable = 0

@@ -42,7 +42,6 @@ class Problem:
         self.rules: Rules = state.rules
         self.busy = state.busy(view)
         self.booking = Booking(ledger, groups=self.rules.groups)
-        self.ledger = ledger
         self.picked = 0
         claims = len(plan.claims)
         self.own = [0] * claims
@@ -89,7 +88,7 @@ class Problem:
                 if value is None or value is attributes.ABSENT or value is attributes.FAILED:
                     return False
                 seen.add(value)
-                if len(seen) > 1 or not _is_single(value, constraint):
+                if len(seen) > 1 or not is_single(value, constraint):
                     return False
         return True
 
@@ -289,6 +288,6 @@ class Problem:
         return found
 
 
-def _is_single(value: Any, constraint: Constraint) -> bool:
+def is_single(value: Any, constraint: Constraint) -> bool:
     """True if a value is of one type, so that it agrees with itself."""
     return constraint.lists or sum(one is not None for one in value) == 1

@@ -34,14 +34,13 @@ class Option:
 
     __slots__ = (
         "admin", "borrowed", "chain", "class_", "constraints", "count", "derived", "every",
-        "matches", "name", "number", "parent", "requests", "source", "tolerations",
+        "matches", "name", "number", "parent", "requests", "tolerations",
     )  # fmt: skip
 
     def __init__(
         self, source: Mapping[str, Any], *, name: str, parent: str | None,
         class_: Mapping[str, Any], chain: Chain,
     ) -> None:  # fmt: skip
-        self.source = source
         self.name = name
         self.parent = parent
         self.class_ = class_
@@ -65,15 +64,19 @@ class Option:
         """The name in results."""
         return self.name if self.parent is None else f"{self.parent}/{self.name}"
 
+    @property
+    def class_selectors(self) -> int:
+        """How many of the chain's selectors are those of the class; they come first."""
+        return len((self.class_.get("spec") or {}).get("selectors") or ())
+
 
 class Unit:
     """A request of a claim: ``options`` has one entry, or all of its alternatives."""
 
-    __slots__ = ("claim", "name", "options", "place")
+    __slots__ = ("claim", "name", "options")
 
-    def __init__(self, claim: int, place: int, name: str, options: list[Option]) -> None:
+    def __init__(self, claim: int, name: str, options: list[Option]) -> None:
         self.claim = claim
-        self.place = place
         self.name = name
         self.options = options
 
@@ -147,9 +150,9 @@ class Plan:
         name = (claim.get("metadata") or {}).get("name")
         least = 0
         made: list[Option] = []
-        for place, request in enumerate(devices.get("requests") or ()):
+        for request in devices.get("requests") or ():
             where = f"claim {name}, request {request.get('name')}"
-            unit = Unit(number, place, request.get("name") or "", self._options(request, where))
+            unit = Unit(number, request.get("name") or "", self._options(request, where))
             self.units.append(unit)
             made += unit.options
             if not any(option.every for option in unit.options):

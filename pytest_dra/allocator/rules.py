@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_dra.api.releases import VERSIONS
+from pytest_dra.api.versions import kubernetes_version
+
 LATEST: Final = 37
 """Minor version whose behaviour is the default."""
 
@@ -30,10 +33,15 @@ GATES: Final = {
 }
 """Fields of :class:`Rules` by the name of their feature gate."""
 
-_OLDEST: Final = ("DRAAdminAccess", "DRAPrioritizedList")
-_GA: Final = (*_OLDEST, "DRADeviceTaints")
+_GA: Final = ("DRAAdminAccess", "DRAPrioritizedList", "DRADeviceTaints")
 _PARTS: Final = (*_GA, "DRAPartitionableDevices")
 _BETA: Final = (*_PARTS, "DRADeviceBindingConditions", "DRAConsumableCapacity")
+
+
+def _defaults(version: str) -> tuple[str, ...]:
+    gates = kubernetes_version(version).gates
+    return tuple(gate for gate in GATES if gates.get(gate))
+
 
 PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
     "none": (),
@@ -41,21 +49,20 @@ PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
     "parts": _PARTS,
     "default": (*_BETA, "DRAFractionalCapacityRange"),
     "all": tuple(GATES),
-    "1.34": _OLDEST,
-    "1.35": _OLDEST,
-    "1.36": _BETA,
+    "1.34": _defaults("1.34"),
+    "1.35": _defaults("1.35"),
+    "1.36": _defaults("1.36"),
+    # Recorded with DRAFractionalCapacityRange on, which the servers of 1.37 have off by default.
     "1.37": (*_BETA, "DRAFractionalCapacityRange"),
 }
 """Gates that are on, by the name of a set: those of a release are its defaults."""
 
 _SINCE: Final = {
-    "DRAListTypeAttributes": 36,
-    "DRAFractionalCapacityRange": 37,
-    "DRAOptionalNodeOperations": 37,
-    "DRADerivedAttributes": 37,
-    "DRADeviceCompatibilityGroups": 37,
+    gate: version.minor
+    for version in map(kubernetes_version, reversed(VERSIONS))
+    for gate in version.gates
 }
-"""Release in which a gate appears, for those that are younger than our oldest release."""
+"""Release in which a gate appears, or our oldest one if it was there already."""
 
 _SORTED: Final = 36
 """First release with three copies as they are now, and with an order of pools and slices."""
@@ -208,7 +215,7 @@ def rules(
         (enabled.add if on else enabled.discard)(gate)
     if variant and variant not in VARIANTS:
         raise RulesError(f"no variant {variant!r}, want one of {', '.join(VARIANTS)}")
-    enabled = {gate for gate in enabled if minor >= _SINCE.get(gate, 0)}
+    enabled = {gate for gate in enabled if minor >= _SINCE[gate]}
     supported = _SUPPORTED if minor >= _SORTED else _SUPPORTED_OLD
     for name in (variant,) if variant else VARIANTS:
         if enabled <= supported[name]:

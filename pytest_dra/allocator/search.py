@@ -143,8 +143,6 @@ class Search:
         if wanted > RESULTS_MAX - problem.results[claim]:
             self._exceeded_in = claim
             return EXCEEDED
-        if domain.option.every and not domain.members:
-            return FAIL
         if domain.option.every:
             scan = 1 << domain.members[index]
         else:

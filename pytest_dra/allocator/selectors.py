@@ -29,11 +29,12 @@ def _compiled(expression: str, minor: int, features: frozenset[str]) -> Selector
 class Chain:
     """Selectors that are asked one after the other until one says no."""
 
-    __slots__ = ("_answers", "expressions", "rules")
+    __slots__ = ("_answers", "_features", "_minor", "expressions")
 
     def __init__(self, expressions: tuple[str, ...], rules: Rules) -> None:
         self.expressions = expressions
-        self.rules = rules
+        self._minor = rules.minor
+        self._features = cel_features(rules)
         self._answers: dict[int, tuple[int, int]] = {}
 
     def answer(self, layout: Layout) -> tuple[int, int]:
@@ -54,7 +55,7 @@ class Chain:
         return taken, failed
 
     def _one(self, expression: str, layout: Layout) -> tuple[int, int]:
-        selector = _compiled(expression, self.rules.minor, cel_features(self.rules))
+        selector = _compiled(expression, self._minor, self._features)
         if isinstance(selector, CompileError):
             return 0, layout.full
         yes = wrong = 0
@@ -73,7 +74,7 @@ class Chain:
         -1 if there is none.
         """
         for number, expression in enumerate(self.expressions):
-            selector = _compiled(expression, self.rules.minor, cel_features(self.rules))
+            selector = _compiled(expression, self._minor, self._features)
             if isinstance(selector, CompileError):
                 return number, selector
             (result,) = selector.matches([layout.prepared[place]])

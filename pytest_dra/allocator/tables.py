@@ -13,6 +13,7 @@ from pytest_dra.allocator.layouts import ordered
 from pytest_dra.allocator.pools import Pool
 from pytest_dra.allocator.pools import PoolKey
 from pytest_dra.allocator.problem import Problem
+from pytest_dra.allocator.problem import is_single
 
 _COSTS_MAX: Final = 1024
 """Devices of a request whose counters are added up."""
@@ -50,7 +51,7 @@ class Tables:
             value = self._problem.value(domain.option, constraint, place)
             if value is attributes.ABSENT or value is None:
                 continue
-            if not constraint.lists and sum(one is not None for one in value) != 1:
+            if not is_single(value, constraint):
                 return None
             for element in elements(constraint, value):
                 found[element] = found.get(element, 0) | 1 << place

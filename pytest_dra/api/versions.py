@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 from typing import Final
 
 from pytest_dra.api import resources
+from pytest_dra.api.releases import DATA
+from pytest_dra.api.releases import LATEST
+from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.resources import Resource
 
 
@@ -111,19 +111,8 @@ class KubernetesVersion:
         return dataclasses.replace(self, gates=MappingProxyType({**self.gates, **gates}))
 
 
-_DATA: Final[Any] = json.loads(Path(__file__).with_name("releases.json").read_text("utf-8"))
-"""All that is known of each version. ``gates``: their stages, by name. ``served``: version and
-plural of each resource. ``limits``: what differs from
-:class:`Limits`. ``containerd_cdi``: the CDI library of containerd at its time."""
-
-VERSIONS: Final[tuple[str, ...]] = tuple(_DATA["releases"])
-"""The versions that are known, oldest first."""
-
-LATEST: Final[str] = VERSIONS[-1]
-"""The version that is meant where none is named."""
-
 NEEDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {gate: tuple(others) for gate, others in _DATA["needs"].items()}
+    {gate: tuple(others) for gate, others in DATA["needs"].items()}
 )
 """Gates that have to be on with another one, beside DynamicResourceAllocation; some are none of
 DRA's."""
@@ -149,7 +138,7 @@ def kubernetes_version(name: str = LATEST) -> KubernetesVersion:
     short = ".".join(name.removeprefix("v").split(".")[:2])
     if short not in VERSIONS:
         raise ValueError(f"Kubernetes version {name!r}: want one of {', '.join(VERSIONS)}")
-    data = _DATA["releases"][short]
+    data = DATA["releases"][short]
     stages = {gate: Stage(word) for gate, word in data["gates"].items()}
     return KubernetesVersion(
         minor=int(short.split(".")[1]),
@@ -162,7 +151,7 @@ def kubernetes_version(name: str = LATEST) -> KubernetesVersion:
 
 def containerd_cdi(name: str) -> str:
     """The CDI library that containerd had at the time of a version such as ``1.37``."""
-    return str(_DATA["releases"][name]["containerd_cdi"])
+    return str(DATA["releases"][name]["containerd_cdi"])
 
 
 def _resource(path: str) -> Resource:

@@ -10,6 +10,7 @@ from typing import Final
 from pytest_dra.bench import hooks
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.devices import Device
+from pytest_dra.bench.devices import same_in
 from pytest_dra.checks.pools import newest
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
@@ -57,9 +58,9 @@ def wait_for(bench: Bench, device: Device, wanted: Callable[[Json | None], bool]
     A driver that has ended is not waited for.
     """
     now = bench.instance.wait_for_slices(
-        lambda slices: wanted(_published(device, slices)), within_s=bench.within(NOTICED_S)
+        lambda slices: wanted(same_in(device, newest(slices))), within_s=bench.within(NOTICED_S)
     )
-    return _published(device, now)
+    return same_in(device, newest(now))
 
 
 def tainted(bench: Bench, device: Device) -> Json:
@@ -72,13 +73,3 @@ def tainted(bench: Bench, device: Device) -> Json:
     if not found or not found.get("taints"):
         raise Blocked(STAYS)
     return found
-
-
-def _published(device: Device, slices: list[Json]) -> Json | None:
-    for item in newest(slices):
-        if item["spec"]["pool"]["name"] == device.pool:
-            for each in item["spec"].get("devices") or []:
-                if each["name"] == device.name:
-                    found: Json = each
-                    return found
-    return None

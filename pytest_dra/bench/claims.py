@@ -228,12 +228,17 @@ def results_of(wanted: Sequence[Wanted], *, driver: str) -> list[Json]:
 
 def result(request: str, device: Device, *, driver: str) -> Json:
     """One allocation result; a shared device gets a share id and its whole capacity."""
-    made: Json = {"request": request, "driver": driver, "pool": device.pool, "device": device.name}
+    made = exclusive(request, device, driver=driver)
     if device.spec.get("allowMultipleAllocations"):
         made["shareID"] = str(uuid.uuid4())
         capacity = device.spec.get("capacity") or {}
         made["consumedCapacity"] = {key: value["value"] for key, value in capacity.items()}
     return made
+
+
+def exclusive(request: str, device: Device, *, driver: str) -> Json:
+    """An allocation result of the whole device, whatever the device is."""
+    return {"request": request, "driver": driver, "pool": device.pool, "device": device.name}
 
 
 def decoy(request: str) -> Json:

@@ -70,6 +70,17 @@ def devices_of(slices: Iterable[Json], *, driver: str, node: str) -> list[Device
     return sorted(found, key=lambda device: (not device.plain, device.pool, device.name))
 
 
+def same_in(device: Device, slices: Iterable[Json]) -> Json | None:
+    """The first entry of a device's pool and name in slices; None if there is none."""
+    for item in slices:
+        if item["spec"]["pool"]["name"] == device.pool:
+            for each in item["spec"].get("devices") or []:
+                if each["name"] == device.name:
+                    found: Json = each
+                    return found
+    return None
+
+
 def is_published(slices: Sequence[Json]) -> bool:
     """True if there is a device in a pool that has every slice that it says it has.
 

@@ -14,10 +14,9 @@ from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.publishing import DELETIONS
-from pytest_dra.bench.publishing import PATCH
 from pytest_dra.bench.publishing import REFUSED
-from pytest_dra.bench.publishing import UNDECODABLE
 from pytest_dra.bench.publishing import WRITES
+from pytest_dra.bench.publishing import slice_of
 from pytest_dra.objects.reading import Given
 from pytest_dra.objects.sent import Inspection
 from pytest_dra.objects.sent import Inspector
@@ -123,7 +122,7 @@ def sent_by(user: str, requests: Iterable[Entry[ApiRequest]]) -> Iterator[Sent]:
             for name in _deleted(event) if done else ():
                 standing.pop(name, None)
         elif event.identity == user:
-            body = _body(event)
+            body = slice_of(event)
             if body is not None:
                 if done:
                     standing[_name(event.answer)] = len(every)
@@ -136,13 +135,6 @@ def sent_by(user: str, requests: Iterable[Entry[ApiRequest]]) -> Iterator[Sent]:
             standing=number in kept,
             disturbed=entry.disturbed,
         )
-
-
-def _body(event: ApiRequest) -> Json | None:
-    """A patch is no slice: what the server made of it stands in its place."""
-    if event.verb == PATCH:
-        return event.answer if event.code < REFUSED else None
-    return event.body if event.code != UNDECODABLE else None
 
 
 def _given(event: ApiRequest, body: Json) -> Given:

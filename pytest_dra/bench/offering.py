@@ -8,7 +8,9 @@ devices of a node go to one claim (``driver.takes_all_devices``), or a pod has o
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from collections.abc import Sequence
+from typing import TypeVar
 
 from pytest_dra.bench.claims import Wanted
 from pytest_dra.bench.devices import Device
@@ -16,6 +18,8 @@ from pytest_dra.bench.offer import Offer
 from pytest_dra.profile import DriverProfile
 from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
+
+Found = TypeVar("Found")
 
 
 class Offering:
@@ -42,6 +46,15 @@ class Offering:
     def wait_published(self) -> list[Json]:
         """Wait until something is published; a driver that never did is waited for only once."""
         return self._offer.wait()
+
+    def look_for(self, find: Callable[[], Found | None]) -> Found | None:
+        """What ``find`` finds once something is published, else once publishing has settled."""
+        for wait in (self.wait_published, self.published):
+            wait()
+            found = find()
+            if found is not None:
+                return found
+        return None
 
     def devices(self, count: int, *, in_one_claim: bool = False) -> list[Device]:
         """``count`` free devices, plain ones first, by name, for as many claims.

@@ -14,18 +14,23 @@ def device_and_part(bench: Bench) -> tuple[Device, Device]:
         UnsupportedEnvironment: none is published, though the profile declares partitions.
     """
     attribute = bench.profile.driver.overlaps
-    for wait in (bench.wait_published, bench.published):
-        wait()
-        found = [each for each in bench.instance.devices() if each.spec.get("consumesCounters")]
-        by_name = {(each.pool, each.name): each for each in found}
-        for part in found:
-            whole = by_name.get((part.pool, _parent(part, attribute, bench.driver)))
-            if whole is not None and whole is not part:
-                return whole, part
-    raise UnsupportedEnvironment(
-        f"needs a device that names another one with counters in its attribute {attribute}",
-        way_out="let the driver publish one, or take PartitionableDevices out of the profile",
-    )
+    found = bench.look_for(lambda: _overlapping(bench, attribute))
+    if found is None:
+        raise UnsupportedEnvironment(
+            f"needs a device that names another one with counters in its attribute {attribute}",
+            way_out="let the driver publish one, or take PartitionableDevices out of the profile",
+        )
+    return found
+
+
+def _overlapping(bench: Bench, attribute: str) -> tuple[Device, Device] | None:
+    found = [each for each in bench.instance.devices() if each.spec.get("consumesCounters")]
+    by_name = {(each.pool, each.name): each for each in found}
+    for part in found:
+        whole = by_name.get((part.pool, _parent(part, attribute, bench.driver)))
+        if whole is not None and whole is not part:
+            return whole, part
+    return None
 
 
 def _parent(device: Device, attribute: str, driver: str) -> str:

@@ -28,13 +28,12 @@ def slices_of(writes: Iterable[Entry[ApiRequest]]) -> list[Json]:
     A patch is no slice: what the server made of it stands in its place, and a refused one has none.
     What the server could not even decode is left out too.
     """
-    found = []
-    for entry in writes:
-        event = entry.event
-        if event.verb == PATCH:
-            made = event.answer if event.code < REFUSED else None
-        else:
-            made = event.body if event.code != UNDECODABLE else None
-        if made is not None:
-            found.append(made)
-    return found
+    made = (slice_of(entry.event) for entry in writes)
+    return [item for item in made if item is not None]
+
+
+def slice_of(event: ApiRequest) -> Json | None:
+    """The slice of one write; None where :func:`slices_of` leaves it out."""
+    if event.verb == PATCH:
+        return event.answer if event.code < REFUSED else None
+    return event.body if event.code != UNDECODABLE else None

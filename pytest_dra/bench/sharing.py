@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Final
 
 from pytest_dra.api.quantity import Quantity
 from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.bench import claims
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Wanted
 from pytest_dra.bench.devices import Device
+from pytest_dra.bench.devices import same_in
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
@@ -37,15 +41,17 @@ def shared_device(bench: Bench) -> Device:
     Raises:
         UnsupportedEnvironment: the driver publishes none, though it declares the feature.
     """
-    for wait in (bench.wait_published, bench.published):
-        wait()
-        for device in bench.instance.devices():
-            if device.spec.get("allowMultipleAllocations"):
-                return device
-    raise UnsupportedEnvironment(
-        "needs a device with allowMultipleAllocations, and none is published",
-        way_out="let the driver publish one, or take ConsumableCapacity out of the profile",
-    )
+    found = bench.look_for(lambda: _shared(bench.instance.devices()))
+    if found is None:
+        raise UnsupportedEnvironment(
+            "needs a device with allowMultipleAllocations, and none is published",
+            way_out="let the driver publish one, or take ConsumableCapacity out of the profile",
+        )
+    return found
+
+
+def _shared(devices: Iterable[Device]) -> Device | None:
+    return next((each for each in devices if each.spec.get("allowMultipleAllocations")), None)
 
 
 def amounts(device: Device, *, hundredths: int | None = None) -> dict[str, str]:
@@ -83,12 +89,7 @@ def share(
 
 def exclusive(bench: Bench, device: Device, *, request: str = "req-0") -> Json:
     """An allocation result of the whole device, as a scheduler without the feature writes it."""
-    return {
-        "request": request,
-        "driver": bench.driver,
-        "pool": device.pool,
-        "device": device.name,
-    }
+    return claims.exclusive(request, device, driver=bench.driver)
 
 
 def claim_with(bench: Bench, device: Device, results: Sequence[Json]) -> Claim:
@@ -106,25 +107,15 @@ def again_after_deletion(bench: Bench, device: Device) -> Device:
     instance = bench.instance
     with bench.timeline.disturbance("a slice deleted"):
         for item in instance.slices():
-            if _found(device, [item]):
+            if same_in(device, [item]) is not None:
                 bench.cluster.admin().delete(RESOURCE_SLICES, item["metadata"]["name"])
         now = instance.wait_for_slices(
-            lambda slices: bool(_found(device, slices)), within_s=bench.within(BACK_S)
+            lambda slices: same_in(device, slices) is not None, within_s=bench.within(BACK_S)
         )
-    found = _found(device, now)
-    if not found:
+    found = same_in(device, now)
+    if found is None:
         raise Blocked(RETURNS)
-    return found[0]
-
-
-def _found(device: Device, slices: Sequence[Json]) -> list[Device]:
-    return [
-        Device(pool=device.pool, name=device.name, spec=each)
-        for item in slices
-        if item["spec"]["pool"]["name"] == device.pool
-        for each in item["spec"].get("devices") or []
-        if each["name"] == device.name
-    ]
+    return dataclasses.replace(device, spec=found)
 
 
 def are_told(bench: Bench) -> bool:

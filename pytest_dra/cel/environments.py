@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from typing import Final
 
-from pytest_dra.api.versions import VERSIONS
+from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.cel import macros
 from pytest_dra.cel import messages

@@ -11,6 +11,9 @@ from pytest_dra.embedded.access import ACCOUNT
 from pytest_dra.embedded.access import AUTHENTICATED
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.access import account_groups
+from pytest_dra.embedded.granular import NODE_NAME
+from pytest_dra.embedded.nodeaccess import NODE_USER
+from pytest_dra.embedded.nodeaccess import NODES_GROUP
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.profile.rights import Rights
@@ -21,9 +24,6 @@ DRIVERS: Final = f"{ACCOUNT}dra-driver:"
 
 DRIVER_GROUP: Final = account_groups(DRIVERS)[1]
 """The group of all accounts of the suite's namespace for drivers."""
-
-NODE_NAME: Final = "authentication.kubernetes.io/node-name"
-"""What says on which node the pod of a token runs."""
 
 EXISTS: Final = "AlreadyExists"
 
@@ -41,6 +41,16 @@ def account(instance: str, node: str, rights: Rights | None) -> User:
         extra={NODE_NAME: (node,)},
         label=label,
     )
+
+
+def kubelet(node: str) -> User:
+    """The identity of a node's kubelet."""
+    return User(name=f"{NODE_USER}{node}", groups=(NODES_GROUP, AUTHENTICATED))
+
+
+def is_driver(identity: str) -> bool:
+    """True for a driver's name on the timeline."""
+    return identity.startswith(DRIVERS)
 
 
 def install(client: Client, rights: Rights) -> None:

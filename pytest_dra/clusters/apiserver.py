@@ -10,8 +10,8 @@ from typing import Final
 
 from pytest_dra.api.resources import Resource
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.clusters import accounts
 from pytest_dra.clusters.accounts import DRIVER_GROUP
-from pytest_dra.clusters.accounts import DRIVERS
 from pytest_dra.clusters.accounts import account
 from pytest_dra.clusters.accounts import install
 from pytest_dra.clusters.binaries import Binaries
@@ -23,7 +23,6 @@ from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.clusters.proxy import RecordingProxy
 from pytest_dra.clusters.realtrouble import RealTrouble
 from pytest_dra.clusters.recording import Recorder
-from pytest_dra.embedded.access import AUTHENTICATED
 from pytest_dra.embedded.access import MASTERS
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
@@ -90,7 +89,7 @@ class ApiServerCluster:
                 tokens=self._tokens,
                 recorder=Recorder(self.version),
                 timeline=self._timeline,
-                limited=_is_driver,
+                limited=accounts.is_driver,
             )
             self._proxy.start()
             if self._rights is not None:
@@ -137,7 +136,7 @@ class ApiServerCluster:
 
     def kubelet(self, node: str) -> Client:
         """The identity of the node's kubelet."""
-        user = User(name=f"system:node:{node}", groups=("system:nodes", AUTHENTICATED))
+        user = accounts.kubelet(node)
         if user.name not in self._clients:
             path = self._directory / f"kubelet-{node}.kubeconfig"
             self._write(path, user)
@@ -181,7 +180,3 @@ class ApiServerCluster:
                 "subjects": [{"apiGroup": group, "kind": "Group", "name": DRIVER_GROUP}],
             },
         )
-
-
-def _is_driver(identity: str) -> bool:
-    return identity.startswith(DRIVERS)

@@ -17,25 +17,24 @@ from typing import Final
 
 from pytest_dra.api.versions import NEEDS
 from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.clusters.binaries import ETCD
+from pytest_dra.clusters.binaries import KUBE_APISERVER
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.keypair import private_key
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.embedded.access import MASTERS
+from pytest_dra.embedded.port import HOST
 from pytest_dra.launch import Keeper
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch import Process
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
 
-HOST: Final = "127.0.0.1"
-
 ETCD_URL: Final = "unix://etcd.sock"
 """Below the directory that both programs run in: a whole path may be too long for a socket."""
 
-ETCD: Final = "etcd"
-API_SERVER: Final = "kube-apiserver"
 SECOND: Final = "second-kube-apiserver"
-"""Names of the programs in messages and of their logs."""
+"""Name of the other server in messages and of its log."""
 
 READY_S: Final = 90.0
 """Longest wait for the server: 3 to 5 s on an idle machine, some times that on a busy one."""
@@ -121,11 +120,11 @@ class ControlPlane:
             self._run()
         except (OSError, LaunchError) as error:
             raise ClusterError(f"etcd and kube-apiserver do not start: {error}") from error
-        self._wait(API_SERVER, self.url)
+        self._wait(KUBE_APISERVER, self.url)
 
     def _run(self) -> None:
         self._spawn(ETCD, self._etcd())
-        self._spawn(API_SERVER, self._kube_apiserver(self.url, self._gates))
+        self._spawn(KUBE_APISERVER, self._kube_apiserver(self.url, self._gates))
 
     def restart(self, *, loses_objects: bool = False) -> None:
         """Kill both and start them again: same port, same objects, or none.
@@ -134,14 +133,14 @@ class ControlPlane:
             ClusterError: they do not come back.
         """
         try:
-            for name in (API_SERVER, ETCD):
+            for name in (KUBE_APISERVER, ETCD):
                 self._processes[name].kill()
             if loses_objects:
                 shutil.rmtree(self.directory / ETCD)
             self._run()
         except (OSError, LaunchError) as error:
             raise ClusterError(f"etcd and kube-apiserver do not start: {error}") from error
-        self._wait(API_SERVER, self.url)
+        self._wait(KUBE_APISERVER, self.url)
 
     @contextmanager
     def second(self, *, gates: Mapping[str, bool], serving: Mapping[str, bool]) -> Iterator[str]:
@@ -156,8 +155,7 @@ class ControlPlane:
         """
         port = _reserved_port()
         url = _url(port)
-        words = (f"{name}={str(on).lower()}" for name, on in serving.items())
-        more = [f"--runtime-config={','.join(words)}"] if serving else []
+        more = [f"--runtime-config={_turned(serving)}"] if serving else []
         try:
             argv = self._kube_apiserver(url, {**self._gates, **self._consequences(gates), **gates})
             self._spawn(SECOND, [*argv, *more])
@@ -218,8 +216,7 @@ class ControlPlane:
         if self._version.minor != self._binaries.minor:
             argv.append(f"--emulated-version={self._version.name}")
         if every := self._with_needs(gates):
-            words = (f"{name}={str(on).lower()}" for name, on in every.items())
-            argv.append(f"--feature-gates={','.join(words)}")
+            argv.append(f"--feature-gates={_turned(every)}")
         return argv
 
     def _consequences(self, gates: Mapping[str, bool]) -> dict[str, bool]:
@@ -269,7 +266,7 @@ class ControlPlane:
         for each in (ETCD, name):
             process = self._processes[each]
             if not process.alive:
-                told = self._told() if name == API_SERVER else self._told(name)
+                told = self._told() if name == KUBE_APISERVER else self._told(name)
                 raise ClusterError(f"{each} has ended, code {process.exit_code}{told}")
         if not self._certificate.exists():
             return False
@@ -308,3 +305,7 @@ def _reserved_port() -> socket.socket:
 
 def _url(port: socket.socket) -> str:
     return f"https://{HOST}:{port.getsockname()[1]}"
+
+
+def _turned(switches: Mapping[str, bool]) -> str:
+    return ",".join(f"{name}={str(on).lower()}" for name, on in switches.items())

@@ -8,13 +8,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.clusters import accounts
 from pytest_dra.clusters.accounts import DRIVER_GROUP
-from pytest_dra.clusters.accounts import DRIVERS
 from pytest_dra.clusters.accounts import account
 from pytest_dra.clusters.accounts import install
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.clusters.trouble import EmbeddedTrouble
+from pytest_dra.embedded.access import MASTERS
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.certificates import CertificateError
 from pytest_dra.embedded.certificates import Certificates
@@ -68,8 +69,8 @@ class EmbeddedCluster:
             timeline=timeline,
             kubernetes=kubernetes,
             gates=gates,
-            tokens={self._admin_token: User(name=ADMIN, groups=("system:masters",))},
-            limited=_is_driver,
+            tokens={self._admin_token: User(name=ADMIN, groups=(MASTERS,))},
+            limited=accounts.is_driver,
             rbac=True,
             controllers=True,
             trusted=() if rights else (DRIVER_GROUP,),
@@ -118,8 +119,7 @@ class EmbeddedCluster:
         """The identity of the node's kubelet."""
         if node not in self._kubelets:
             path = self._directory / f"kubelet-{node}.kubeconfig"
-            user = User(name=f"system:node:{node}", groups=("system:nodes",))
-            self._write(path, user)
+            self._write(path, accounts.kubelet(node))
             self._kubelets[node] = Client(path)
         return self._kubelets[node]
 
@@ -161,7 +161,3 @@ class EmbeddedCluster:
         token = secrets.token_hex(TOKEN_BYTES)
         self._server.add_token(token, user)
         return token
-
-
-def _is_driver(identity: str) -> bool:
-    return identity.startswith(DRIVERS)

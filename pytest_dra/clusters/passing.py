@@ -10,7 +10,7 @@ from typing import Final
 import aiohttp
 from aiohttp import web
 
-from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.port import cut
 from pytest_dra.embedded.routing import Route
 
 STALL_LOOK_S: Final = 0.05
@@ -51,8 +51,7 @@ class Stream:
 
     def cut(self) -> None:
         """End by a reset of the connection."""
-        if self._request.transport is not None:
-            reset(self._request.transport)
+        cut(self._request)
 
     async def blocks(self, source: aiohttp.StreamReader, *, in_lines: bool) -> AsyncIterator[bytes]:
         """What the server sends, ``in_lines`` only whole ones, until one of the two ends it."""

@@ -11,12 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-import threading
 import time
 from collections.abc import Callable
-from collections.abc import Coroutine
 from typing import Final
-from typing import TypeVar
 
 import aiohttp
 from aiohttp import web
@@ -37,12 +34,13 @@ from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import replies
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
+from pytest_dra.embedded.background import Background
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import bad_request
 from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.port import HOST
 from pytest_dra.embedded.port import Port
-from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.port import cut
 from pytest_dra.embedded.store import encode
 from pytest_dra.embedded.trouble import EXPIRED
 from pytest_dra.embedded.trouble import Effect
@@ -56,9 +54,8 @@ from pytest_dra.timeline import Timeline
 
 _LOG: Final = logging.getLogger(__name__)
 
-START_S: Final = 10.0
 STOP_S: Final = 5.0
-"""Longest waits for the thread to listen and to end; both take milliseconds."""
+"""Longest wait for the thread to end; it takes milliseconds."""
 
 ANSWER_S: Final = 70.0
 """Longest wait for an answer: a server gives up a request after 60 s."""
@@ -72,8 +69,6 @@ NO_ANSWER: Final = 502
 """Nobody sees it: the connection has been reset before."""
 
 _JSON: Final = {"Content-Type": negotiation.JSON}
-
-T = TypeVar("T")
 
 
 class RecordingProxy:
@@ -114,11 +109,9 @@ class RecordingProxy:
         self._timeline = timeline
         self._flow = Flow(limited)
         self._session: aiohttp.ClientSession | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._ended: asyncio.Event | None = None
-        self._thread: threading.Thread | None = None
-        self._ready = threading.Event()
-        self._failure: BaseException | None = None
+        self._background = Background(
+            "the recording proxy", self._serve, name="dra-api-proxy", stop_s=STOP_S
+        )
         self._streams: set[Stream] = set()
         self._port: Port | None = None
         self.rules = Rules()
@@ -130,35 +123,13 @@ class RecordingProxy:
         Raises:
             RuntimeError: it did not come up.
         """
-        self._thread = threading.Thread(target=self._run, name="dra-api-proxy", daemon=True)
-        self._thread.start()
-        if not self._ready.wait(START_S) or self._failure is not None:
-            raise RuntimeError(f"the recording proxy did not start: {self._failure}")
+        self._background.start()
 
     def stop(self) -> None:
         """End open watches and close the port, in bounded time; may be called twice."""
-        loop, ended, thread = self._loop, self._ended, self._thread
-        if thread is None:
-            return
-        if loop is not None and ended is not None and thread.is_alive():
-            try:
-                loop.call_soon_threadsafe(ended.set)
-            except RuntimeError:
-                _LOG.debug("the loop has ended by itself")
-        thread.join(STOP_S)
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except Exception as error:
-            self._failure = error
-            _LOG.exception("the recording proxy failed")
-        finally:
-            self._ready.set()
+        self._background.stop()
 
     async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._ended = asyncio.Event()
         port = self._port = Port(
             web.Server(self._handle, handler_cancellation=True, access_log=None)
         )
@@ -169,8 +140,7 @@ class RecordingProxy:
         try:
             await port.open()
             self.url = f"http://{HOST}:{port.number}"
-            self._ready.set()
-            await self._ended.wait()
+            await self._background.until_stopped()
             for stream in tuple(self._streams):
                 if stream.task is not None:
                     stream.task.cancel()
@@ -194,7 +164,7 @@ class RecordingProxy:
             self._timeline.add(
                 Mark(text=f"no answer of kube-apiserver to this {what.verb}: {error}")
             )
-            _cut(request)
+            cut(request)
             return web.Response(status=NO_ANSWER)
 
     async def _asked(self, request: web.BaseRequest) -> tuple[Asked, User]:
@@ -275,7 +245,7 @@ class RecordingProxy:
             if effect.loses_answer:
                 text_of_mark = f"the answer to this {what.verb} is lost on purpose"
                 self._timeline.add(Mark(text=text_of_mark))
-                _cut(request)
+                cut(request)
             if not streams:
                 return web.Response(status=code, headers=headers, body=text)
             return await self._stream(request, what, answer, effect.watch_s)
@@ -324,36 +294,25 @@ class RecordingProxy:
                     one.cut()
             return len(found)
 
-        return self._in_loop(drop())
+        return self._background.call(drop())
 
     def close_port(self) -> None:
         """Refuse and reset connections until :meth:`open_port`."""
-        self._in_loop(self._opened_port().close())
+        self._background.call(self._opened_port().close())
 
     def open_port(self) -> None:
         """Listen again, on the same port."""
-        self._in_loop(self._opened_port().open())
+        self._background.call(self._opened_port().open())
 
     @property
     def running(self) -> bool:
         """True from the start to the end."""
-        return self._thread is not None and self._thread.is_alive() and self._ready.is_set()
+        return self._background.running
 
     def _opened_port(self) -> Port:
         if self._port is None:
             raise RuntimeError("the recording proxy is not running")
         return self._port
-
-    def _in_loop(self, work: Coroutine[object, object, T]) -> T:
-        if self._loop is None or not self.running:
-            work.close()
-            raise RuntimeError("the recording proxy is not running")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(STOP_S)
-
-
-def _cut(request: web.BaseRequest) -> None:
-    if request.transport is not None:
-        reset(request.transport)
 
 
 async def _whole(answer: aiohttp.ClientResponse) -> bytes:

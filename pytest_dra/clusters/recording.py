@@ -6,8 +6,6 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
-from typing import Final
-from typing import cast
 from urllib.parse import parse_qsl
 from urllib.parse import unquote
 
@@ -18,16 +16,13 @@ from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
 from pytest_dra.embedded.kinds import registry
 from pytest_dra.embedded.recorded import Lazy
-from pytest_dra.embedded.recorded import RecordedRequest
 from pytest_dra.embedded.recorded import Unread
+from pytest_dra.embedded.recorded import entry
 from pytest_dra.embedded.routing import Route
 from pytest_dra.embedded.served import VERSIONS
 from pytest_dra.embedded.served import serving
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
-
-AGENT_MAX: Final = 512
-"""Characters of a User-Agent that are recorded."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,20 +86,13 @@ class Recorder:
         self, what: Asked, *, code: int, answer: bytes, media: str, duration_s: float
     ) -> ApiRequest:
         """The entry of one request and its answer (empty for a stream)."""
-        route = what.route
-        return RecordedRequest(
+        return entry(
+            what.route,
             identity=what.identity,
             verb=what.verb,
-            group=route.group,
-            version=route.version,
-            resource=route.plural,
-            namespace=route.namespace or "",
-            name=route.name,
-            subresource=route.subresource,
             query=what.target.partition("?")[2],
-            user_agent=what.headers.get("User-Agent", "")[:AGENT_MAX],
-            # decoded when it is looked at
-            body=cast("Json | None", self._body(what)),
+            headers=what.headers,
+            body=self._body(what),
             code=code,
             answer=_answer(answer, media),
             duration_s=duration_s,

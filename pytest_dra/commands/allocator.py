@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -13,14 +12,9 @@ from typing import Final
 
 from pytest_dra.commands.allocatorinput import NAME
 from pytest_dra.commands.allocatorinput import InputError
-from pytest_dra.commands.allocatorinput import told
-
-FITS: Final = 0
-"""Exit code: everything fits."""
-DOES_NOT: Final = 1
-"""Exit code: something does not fit (check: errors; diff: something differs)."""
-BAD_INPUT: Final = 2
-"""Exit code: the input or an option cannot be used."""
+from pytest_dra.commands.allocatoroutput import BAD_INPUT
+from pytest_dra.commands.leaving import leave
+from pytest_dra.commands.texts import told
 
 _COMMANDS: Final = {
     "allocate": ("allocatorallocate", "the devices that pending pods and claims would get"),
@@ -83,11 +77,4 @@ def run(arguments: Iterable[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point."""
-    try:
-        code = run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough; nothing more may be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = BAD_INPUT
-    sys.exit(code)
+    leave(run, arguments, broken=BAD_INPUT)

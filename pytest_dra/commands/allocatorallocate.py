@@ -12,6 +12,7 @@ from pytest_dra.commands import allocatoroutput as output
 from pytest_dra.commands.allocatorinput import InputError
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
+from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.scheduling.deciding import FITS
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         from pytest_dra.commands import allocatorapply
 
         allocatorapply.apply(decisions, arguments)
-    return 0 if all(one.verdict == FITS for one in decisions) else 1
+    return output.FITS if all(one.verdict == FITS for one in decisions) else output.DOES_NOT
 
 
 def _write_table(decisions: Sequence[Decision], *, wide: bool) -> None:
@@ -73,7 +74,7 @@ def _write_table(decisions: Sequence[Decision], *, wide: bool) -> None:
 
 def _devices(decision: Decision, *, wide: bool) -> str:
     names = [
-        "/".join((result["driver"], result["pool"], result["device"]))
+        "/".join(device_of(result))
         for allocation in (decision.chosen.results if decision.chosen else ())
         for result in results_of(allocation)
     ]

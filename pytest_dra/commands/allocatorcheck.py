@@ -49,9 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         value = [{**dataclasses.asdict(one), "severity": one.severity.value} for one in found]
         document = {"kubernetes": version.name, "objects": len(given), "findings": value}
-        (output.write_json if arguments.output == "json" else output.write_yaml)(document)
+        output.write_value(document, arguments.output)
     bad = {Severity.ERROR, Severity.WARNING} if arguments.strict else {Severity.ERROR}
-    return 1 if any(one.severity in bad for one in found) else 0
+    return output.DOES_NOT if any(one.severity in bad for one in found) else output.FITS
 
 
 def between(cluster: Cluster, given: Sequence[Given]) -> list[Finding]:

@@ -52,5 +52,5 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.write(f"{same} the same, {len(rows) - same} differ\n")
     else:
         value = [dataclasses.asdict(row) for row in shown]
-        (output.write_json if arguments.output == "json" else output.write_yaml)(value)
-    return 0 if all(row.verdict == SAME for row in rows) else 1
+        output.write_value(value, arguments.output)
+    return output.FITS if all(row.verdict == SAME for row in rows) else output.DOES_NOT

@@ -8,11 +8,13 @@ from typing import Final
 
 from pytest_dra.commands import allocatorinput as intake
 from pytest_dra.commands import allocatoroutput as output
+from pytest_dra.commands.texts import told
 from pytest_dra.explaining import explain
 from pytest_dra.explaining import plain
 from pytest_dra.explaining import text
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling.cluster import allocation_of
+from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.scheduling.deciding import FITS
 from pytest_dra.scheduling.subjects import Subject
@@ -38,26 +40,24 @@ def run(arguments: argparse.Namespace) -> int:
     scheduler = Scheduler(found.cluster, found.rules)
     if subject.claims and not subject.todo and not subject.extended:
         _write_done(subject, arguments.output)
-        return 0
+        return output.FITS
     if not arguments.alone:
         intake.let_others_go_first(scheduler, subject)
         subject = intake.named(arguments.subject, found.cluster, arguments.namespace)
     explanation = explain(scheduler, subject)
     if arguments.output == "text":
-        sys.stdout.write(intake.told(text(explanation)))
-    elif arguments.output == "json":
-        output.write_json(plain(explanation))
+        sys.stdout.write(told(text(explanation)))
     else:
-        output.write_yaml(plain(explanation))
-    return 0 if explanation.verdict == FITS else 1
+        output.write_value(plain(explanation), arguments.output)
+    return output.FITS if explanation.verdict == FITS else output.DOES_NOT
 
 
 def _write_done(subject: Subject, form: str) -> None:
     results = [one for claim in subject.claims for one in results_of(allocation_of(claim))]
-    devices = ["/".join((one["driver"], one["pool"], one["device"])) for one in results]
+    devices = ["/".join(device_of(one)) for one in results]
     if form == "text":
-        told = f"{subject.name}: is allocated: {', '.join(devices) or 'no devices'}\n"
-        sys.stdout.write(intake.told(told))
+        line = f"{subject.name}: is allocated: {', '.join(devices) or 'no devices'}\n"
+        sys.stdout.write(told(line))
         return
     value = {"subject": subject.name, "verdict": "allocated", "devices": devices}
-    (output.write_json if form == "json" else output.write_yaml)(value)
+    output.write_value(value, form)

@@ -9,6 +9,7 @@ from typing import Final
 from pytest_dra.commands import allocatorinput as intake
 from pytest_dra.commands import allocatoroutput as output
 from pytest_dra.commands.allocatorinput import InputError
+from pytest_dra.commands.texts import told
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling.counting import count
 
@@ -45,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [(name or "<any>", str(fits)) for name, fits in per_node.items()]
         output.write_table(("NODE", "FIT"), [*rows, ("in all", f"{total}{'+' if limited else ''}")])
         if not total:
-            sys.stderr.write(intake.told(f"{subject.name}: {counted.why}\n"))
+            sys.stderr.write(told(f"{subject.name}: {counted.why}\n"))
     else:
         value = {"subject": subject.name, "nodes": per_node, "total": total, "limited": limited}
-        (output.write_json if arguments.output == "json" else output.write_yaml)(value)
-    return 0 if total else 1
+        output.write_value(value, arguments.output)
+    return output.FITS if total else output.DOES_NOT

@@ -15,11 +15,12 @@ from pytest_dra.allocator import Rules
 from pytest_dra.allocator.rules import GATES
 from pytest_dra.allocator.rules import rules
 from pytest_dra.api import resources
+from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.commands.texts import gates_of
 from pytest_dra.objects import live
 from pytest_dra.objects.fields import line_of
-from pytest_dra.objects.findings import printable
 from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import read_files
@@ -62,9 +63,7 @@ class Input:
     cluster: Cluster
     rules: Rules
     version: KubernetesVersion
-    given: Sequence[Given]
     objects: Sequence[Json]
-    warnings: Sequence[str]
 
 
 def add_options(parser: argparse.ArgumentParser, *, files: bool = True) -> None:
@@ -106,23 +105,10 @@ def add_alone(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def gates_of(text: str) -> dict[str, bool]:
-    """Feature gates of an option's text."""
-    found = {}
-    for part in filter(None, text.split(",")):
-        gate, _, value = part.partition("=")
-        if not gate or value not in ("true", "false"):
-            raise InputError(f"--feature-gates: got {part!r}, want GATE=true or GATE=false")
-        found[gate] = value == "true"
-    return found
-
-
 def settings(arguments: argparse.Namespace) -> tuple[KubernetesVersion, Rules]:
     """The version and its scheduler's rules."""
     try:
-        version = kubernetes_version(arguments.kubernetes) if arguments.kubernetes else (
-            kubernetes_version()
-        )  # fmt: skip
+        version = kubernetes_version(arguments.kubernetes or LATEST)
         gates = gates_of(arguments.feature_gates)
         version = version.with_gates(gates)
         own = {gate: on for gate, on in gates.items() if gate in GATES}
@@ -149,9 +135,7 @@ def read(arguments: argparse.Namespace) -> Input:
         cluster=cluster,
         rules=current,
         version=version,
-        given=given,
         objects=objects,
-        warnings=warnings,
     )
 
 
@@ -311,8 +295,3 @@ def chosen(cluster: Cluster, namespace: str | None) -> list[Subject]:
     """What is to be decided, in order; of one namespace if one was named."""
     found = subjects.pending(cluster)
     return [one for one in found if namespace in (None, one.key[0])]
-
-
-def told(text: str) -> str:
-    """Text of objects as far as a terminal can be trusted with it."""
-    return "\n".join(map(printable, text.split("\n")))

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     output.write_documents(kept, arguments.output)
     verdict = judge(kept)
     sys.stderr.write(f"{len(found.objects)} objects before, {len(kept)} after\n")
-    return 0 if isinstance(verdict, tuple) and verdict[0] == FITS else 1
+    return output.FITS if isinstance(verdict, tuple) and verdict[0] == FITS else output.DOES_NOT
 
 
 def _verdict(cluster: Cluster, rules: Rules, arguments: argparse.Namespace) -> object:

@@ -7,12 +7,20 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from pytest_dra.commands.texts import write_json
 from pytest_dra.objects.findings import printable
 from pytest_dra.spec import Json
 
 TABLE: Final = "table"
 WIDE: Final = "wide"
 OUTPUTS: Final = (TABLE, WIDE, "yaml", "json", "name")
+
+FITS: Final = 0
+"""Exit code: everything fits."""
+DOES_NOT: Final = 1
+"""Exit code: something does not fit (check: errors; diff: something differs)."""
+BAD_INPUT: Final = 2
+"""Exit code: the input or an option cannot be used."""
 
 _GAP: Final = "   "
 
@@ -26,12 +34,12 @@ def write_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         sys.stdout.write(f"{_GAP.join([*parts, row[-1]]).rstrip()}\n")
 
 
-def write_json(value: object) -> None:
-    """JSON for machines."""
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+def write_value(value: object, form: str) -> None:
+    """A document as JSON or as YAML."""
+    (write_json if form == "json" else _write_yaml)(value)
 
 
-def write_yaml(value: object) -> None:
+def _write_yaml(value: object) -> None:
     """YAML without aliases."""
     import yaml
 
@@ -52,4 +60,4 @@ def write_documents(objects: Sequence[Json], output: str) -> None:
         if len(objects) == 1
         else {"apiVersion": "v1", "kind": "List", "items": [*objects]}
     )
-    (write_json if output == "json" else write_yaml)(document)
+    write_value(document, output)

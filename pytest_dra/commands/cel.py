@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_dra.api import resources
-from pytest_dra.api.versions import LATEST
+from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.cel import program as programs
@@ -35,6 +35,7 @@ from pytest_dra.cel.releases import GATES
 from pytest_dra.cel.releases import environment_of
 from pytest_dra.cel.selector import Selector
 from pytest_dra.commands import slices
+from pytest_dra.commands.leaving import leave
 
 MATCH: Final = 0
 """Exit code: the expression is accepted, a device matches."""
@@ -265,11 +266,4 @@ def run(arguments: Iterable[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point."""
-    try:
-        code = run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough; nothing more may be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = ERROR
-    sys.exit(code)
+    leave(run, arguments, broken=ERROR)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
-import os
 import sys
 from collections.abc import Iterable
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_dra.api.versions import LATEST
+from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.commands.leaving import leave
+from pytest_dra.commands.texts import gates_of
+from pytest_dra.commands.texts import told
+from pytest_dra.commands.texts import write_json
 from pytest_dra.objects import live
 from pytest_dra.objects import sarif
 from pytest_dra.objects.findings import Finding
@@ -81,7 +83,7 @@ def _versions(names: str, gates: str) -> list[KubernetesVersion]:
     chosen = KUBERNETES_VERSIONS if names == ALL else [name for name in names.split(",") if name]
     if not chosen:
         raise ValueError("--kubernetes: names no version")
-    turned = _gates(gates)
+    turned = gates_of(gates)
     versions = [kubernetes_version(name) for name in dict.fromkeys(chosen)]
     known = {gate for version in versions for gate in version.gates}
     unknown = sorted(set(turned) - known)
@@ -91,16 +93,6 @@ def _versions(names: str, gates: str) -> list[KubernetesVersion]:
         version.with_gates({gate: on for gate, on in turned.items() if gate in version.gates})
         for version in versions
     ]
-
-
-def _gates(text: str) -> dict[str, bool]:
-    found = {}
-    for part in filter(None, text.split(",")):
-        gate, _, value = part.partition("=")
-        if not gate or value not in ("true", "false"):
-            raise ValueError(f"--feature-gates: got {part!r}, want GATE=true or GATE=false")
-        found[gate] = value == "true"
-    return found
 
 
 def _given(arguments: argparse.Namespace) -> list[Given]:
@@ -131,9 +123,9 @@ def check(arguments: argparse.Namespace) -> int:
     if arguments.output == HUMAN:
         _write_human(findings, objects, names)
     elif arguments.output == "sarif":
-        _write_json(sarif.document(findings, NAME))
+        write_json(sarif.document(findings, NAME))
     else:
-        _write_json({"kubernetes": names, "objects": objects, "findings": _plain(findings)})
+        write_json({"kubernetes": names, "objects": objects, "findings": _plain(findings)})
     bad = {Severity.ERROR, Severity.WARNING} if arguments.strict else {Severity.ERROR}
     return FOUND if any(finding.severity in bad for finding in findings) else GOOD
 
@@ -143,10 +135,6 @@ def _plain(findings: Iterable[Finding]) -> list[dict[str, object]]:
         {**dataclasses.asdict(one), "severity": one.severity.value, "title": title_of(one.rule)}
         for one in findings
     ]
-
-
-def _write_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def _write_human(findings: Sequence[Finding], objects: int, names: Sequence[str]) -> None:
@@ -169,18 +157,10 @@ def run(arguments: Iterable[str]) -> int:
     try:
         return check(parsed)
     except (ReadingError, ProfileError, ValueError) as error:
-        text = "\n".join(map(printable, str(error).split("\n")))
-        sys.stderr.write(f"{NAME}: {text}\n")
+        sys.stderr.write(f"{NAME}: {told(str(error))}\n")
         return UNUSABLE
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point."""
-    try:
-        code = run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough; nothing more may be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = UNUSABLE
-    sys.exit(code)
+    leave(run, arguments, broken=UNUSABLE)

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Iterator
 from typing import Final
 
-from pytest_dra.allocator import Rules
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.controllers import allocations
@@ -43,11 +42,10 @@ Written = tuple[Resource, Json]
 class Placer:
     """Writes what was decided. ``owes`` is true if something has to be tried again soon."""
 
-    def __init__(self, client: Client, component: str, rules: Rules) -> None:
+    def __init__(self, client: Client, component: str) -> None:
         self.owes = False
         self._client = client
         self._component = component
-        self._rules = rules
         self._told: dict[str, str] = {}
 
     def place(self, scheduler: Scheduler, subject: Subject) -> Iterator[Written]:
@@ -133,8 +131,7 @@ class Placer:
             "spec": claim["spec"],
         }
         made = self._client.create(resources.RESOURCE_CLAIMS, body, namespace=namespace)
-        host = scheduler.cluster.nodes[node]
-        backed = [one for one in subject.extended if not extended.plugged(host, one.resource)]
+        backed = extended.backed(subject.extended, scheduler.cluster.nodes[node])
         status = {
             "extendedResourceClaimStatus": {
                 "resourceClaimName": made["metadata"]["name"],

@@ -81,7 +81,7 @@ class SchedulerLoop:
             one: Informer(client, one, self._changed, optional=one is resources.DEVICE_TAINT_RULES)
             for one in _LISTED
         }
-        self._placer = Placer(client, name, rules)
+        self._placer = Placer(client, name)
         self._index: Index | None = None
         self._indexed: tuple[int, ...] = ()
 

@@ -45,7 +45,7 @@ class Controllers:
             return
         key = (state.namespace, state.name)
         if change.new is None:
-            for owner in state.object["metadata"].get("ownerReferences") or ():
+            for owner in state.lean["metadata"].get("ownerReferences") or ():
                 if owner["uid"] in self._waiting:
                     self._soon(*self._waiting[owner["uid"]])
         elif _collected(state) or (kind == _NAMESPACE and change.old is None):
@@ -63,7 +63,7 @@ class Controllers:
         state = self._store.get(kind, *key)
         if state is None:
             return
-        if kind == _NAMESPACE and "deletionTimestamp" not in state.object["metadata"]:
+        if kind == _NAMESPACE and "deletionTimestamp" not in state.lean["metadata"]:
             self._make_account(state.name)
         elif _collected(state):
             self._collect(kind, key, state)
@@ -80,7 +80,7 @@ class Controllers:
             self._release(kind, state, ORPHAN)
             return
         for dependent_kind, dependent in self._store.owned_by(meta["uid"]):
-            if "deletionTimestamp" not in dependent.object["metadata"]:
+            if "deletionTimestamp" not in dependent.lean["metadata"]:
                 deletes.drop(self._store, dependent_kind, dependent)
         if any(_blocks(each, meta["uid"]) for _, each in self._store.owned_by(meta["uid"])):
             self._waiting[meta["uid"]] = (kind, key)
@@ -113,13 +113,13 @@ def new_account(namespace: str) -> Json:
 
 
 def _collected(state: Snapshot) -> bool:
-    meta = state.object["metadata"]
+    meta = state.lean["metadata"]
     finalizers = meta.get("finalizers") or ()
     return "deletionTimestamp" in meta and (FOREGROUND in finalizers or ORPHAN in finalizers)
 
 
 def _blocks(state: Snapshot, uid: str) -> bool:
-    owners = state.object["metadata"].get("ownerReferences") or ()
+    owners = state.lean["metadata"].get("ownerReferences") or ()
     return any(each["uid"] == uid and each.get("blockOwnerDeletion") for each in owners)
 
 

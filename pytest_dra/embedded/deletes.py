@@ -168,7 +168,7 @@ def take(store: Store, stored: str, old: Snapshot) -> Snapshot:
 
 def drop(store: Store, stored: str, state: Snapshot) -> None:
     """Delete what belonged to something that is gone; finalizers still hold it."""
-    meta = state.object["metadata"]
+    meta = state.lean["metadata"]
     if not meta.get("finalizers"):
         take(store, stored, state)
     elif "deletionTimestamp" not in meta:

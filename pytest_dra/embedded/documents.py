@@ -11,8 +11,8 @@ from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import replies
 from pytest_dra.embedded.discovery import AGGREGATED_TYPE
 from pytest_dra.embedded.discovery import Discovery
-from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
+from pytest_dra.embedded.errors import unknown_resource
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.openapi import V2
 from pytest_dra.embedded.openapi import V2_PROTOBUF
@@ -78,13 +78,8 @@ class Documents:
             return replies.as_json(found.group(group))
         version = parts[1] if core else parts[2]
         if not found.has_version(group, version):
-            raise unserved()
+            raise unknown_resource()
         return replies.as_json(found.resources(group, version))
-
-
-def unserved() -> ApiError:
-    """404 for a version or a resource that a group which is served does not have."""
-    return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
 def _health(parts: list[str], *, verbose: bool) -> Reply:

@@ -18,7 +18,7 @@ from pytest_dra.spec import Json
 
 GATE: Final = "DRAResourceClaimGranularStatusAuthorization"
 
-_NODE_NAME: Final = "authentication.kubernetes.io/node-name"
+NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 
 
 def check(new: Json, old: Json, ctx: Context, report: Report) -> None:
@@ -61,7 +61,7 @@ def _entries(status: Json) -> dict[tuple[str, ...], Json]:
 def _may_report(ctx: Context, driver: str, status: Json) -> bool:
     if _may(ctx, f"arbitrary-node:{ctx.verb}", "driver", driver):
         return True
-    node = (ctx.user.extra.get(_NODE_NAME) or ("",))[0] if ctx.user else ""
+    node = (ctx.user.extra.get(NODE_NAME) or ("",))[0] if ctx.user else ""
     if not node or _node_of(status) != node:
         return False
     return _may(ctx, f"associated-node:{ctx.verb}", "driver", driver)

@@ -7,7 +7,6 @@ import dataclasses
 import logging
 import time
 from typing import Final
-from typing import cast
 
 from aiohttp import web
 
@@ -23,9 +22,9 @@ from pytest_dra.embedded.access import User
 from pytest_dra.embedded.discovery import REVIEWS
 from pytest_dra.embedded.discovery import Discovery
 from pytest_dra.embedded.documents import Documents
-from pytest_dra.embedded.documents import unserved
 from pytest_dra.embedded.errors import ApiError
 from pytest_dra.embedded.errors import PlainNotFound
+from pytest_dra.embedded.errors import unknown_resource
 from pytest_dra.embedded.flow import Flow
 from pytest_dra.embedded.negotiation import JSON
 from pytest_dra.embedded.negotiation import YAML
@@ -34,10 +33,10 @@ from pytest_dra.embedded.operations import Call
 from pytest_dra.embedded.operations import Kinds
 from pytest_dra.embedded.operations import Operations
 from pytest_dra.embedded.operations import Reply
-from pytest_dra.embedded.port import reset
+from pytest_dra.embedded.port import cut
 from pytest_dra.embedded.rbac import Rbac
 from pytest_dra.embedded.recorded import Lazy
-from pytest_dra.embedded.recorded import RecordedRequest
+from pytest_dra.embedded.recorded import entry
 from pytest_dra.embedded.reviews import Question
 from pytest_dra.embedded.reviews import Reviews
 from pytest_dra.embedded.routing import Route
@@ -56,9 +55,6 @@ _LOG: Final = logging.getLogger(__name__)
 
 NAMED_SINCE: Final = 37
 """From 1.37 on a refusal names the authorizer that had something to say."""
-
-_AGENT_MAX: Final = 512
-"""Characters of a User-Agent that are recorded."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -137,7 +133,7 @@ class Handler:
         self._record(request, record, reply.code, time.perf_counter() - began)
         if effect is not None and effect.loses_answer:
             self._timeline.add(Mark(text=f"the answer to this {record.verb} is lost on purpose"))
-            _reset(request)
+            cut(request)
         if reply.watch is not None:
             return await self._stream(request, record, reply.watch)
         return replies.respond(reply)
@@ -163,7 +159,7 @@ class Handler:
         if not self._discovery.has_group(route.group):
             raise PlainNotFound
         if not self._discovery.has_version(route.group, route.version):
-            raise unserved()
+            raise unknown_resource()
         if route.group in REVIEWS:
             return await self._review(request, route, user)
         return await self._perform(request, record, user, watching=watching)
@@ -268,23 +264,16 @@ class Handler:
     def _record(
         self, request: web.BaseRequest, record: _Record, code: int, duration_s: float
     ) -> None:
-        route = record.route
         self._timeline.add(
-            RecordedRequest(
+            entry(
+                record.route,
                 identity=record.identity,
                 verb=record.verb,
-                group=route.group,
-                version=route.version,
-                resource=route.plural,
-                namespace=route.namespace or "",
-                name=route.name,
-                subresource=route.subresource,
                 query=request.query_string,
-                user_agent=request.headers.get("User-Agent", "")[:_AGENT_MAX],
-                # decoded when it is looked at
-                body=cast("Json | None", record.body),
+                headers=request.headers,
+                body=record.body,
                 code=code,
-                answer=cast("Json | None", record.answer),
+                answer=record.answer,
                 duration_s=duration_s,
             )
         )
@@ -328,7 +317,7 @@ class Handler:
             if in_order:
                 one.watch.end()
             else:
-                _reset(one.request)
+                cut(one.request)
         return len(found)
 
     @property
@@ -348,12 +337,6 @@ def _verb(route: Route, method: str, *, watching: bool) -> str:
         return routing.verb(dataclasses.replace(route, kind=None), method, watch=watching)
     except (ApiError, KeyError):
         return method.lower()
-
-
-def _reset(request: web.BaseRequest) -> None:
-    """Cut the connection of a request, so that its client sees a reset and no answer."""
-    if request.transport is not None:
-        reset(request.transport)
 
 
 def _wants_watch(request: web.BaseRequest, route: Route) -> bool:

@@ -8,8 +8,11 @@ import uuid
 from typing import Final
 
 from pytest_dra.embedded import errors
+from pytest_dra.embedded.access import ACCOUNT
+from pytest_dra.embedded.access import AUTHENTICATED
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
+from pytest_dra.embedded.access import account_groups
 from pytest_dra.embedded.errors import Cause
 from pytest_dra.embedded.scalars import now
 from pytest_dra.embedded.store import Snapshot
@@ -82,13 +85,10 @@ def request_token(store: Store, tokens: Tokens, namespace: str, name: str, sent:
 
 def account_user(account: Snapshot, extra: dict[str, tuple[str, ...]]) -> User:
     """The identity of a ServiceAccount."""
+    name = f"{ACCOUNT}{account.namespace}:{account.name}"
     return User(
-        name=f"system:serviceaccount:{account.namespace}:{account.name}",
-        groups=(
-            "system:serviceaccounts",
-            f"system:serviceaccounts:{account.namespace}",
-            "system:authenticated",
-        ),
+        name=name,
+        groups=(*account_groups(name), AUTHENTICATED),
         extra=extra,
         uid=account.object["metadata"]["uid"],
     )

@@ -219,7 +219,16 @@ class _PlainLoader(yaml.SafeLoader):
             raise yaml.YAMLError("aliases are not supported")
         return super().compose_node(parent, index)
 
+    def construct_number(self, node: yaml.ScalarNode) -> float | int:
+        """A number with a point; on its way to JSON a whole one loses it."""
+        value = float(self.construct_yaml_float(node))
+        return int(value) if value.is_integer() and abs(value) < WHOLE_BELOW else value
 
+
+WHOLE_BELOW: Final = 1e21
+"""From here on Go writes a whole number with an exponent, which no integer field takes."""
+
+_PlainLoader.add_constructor("tag:yaml.org,2002:float", _PlainLoader.construct_number)
 _PlainLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
     for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -246,13 +255,16 @@ NESTING_MAX: Final = 500
 """Brackets within brackets of a YAML document, whose reader takes a time that is their square."""
 
 
+_BRACKET: Final = re.compile(rb"[\[\]{}]")
+
+
 def _nesting(body: bytes) -> int:
     depth = deepest = 0
-    for byte in body:
-        if byte in b"[{":
+    for found in _BRACKET.finditer(body):
+        if found[0] in (b"[", b"{"):
             depth += 1
             deepest = max(deepest, depth)
-        elif byte in b"]}":
+        else:
             depth -= 1
     return deepest
 

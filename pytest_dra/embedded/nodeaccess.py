@@ -15,7 +15,7 @@ from pytest_dra.embedded.store import Store
 from pytest_dra.spec import Json
 
 NODES_GROUP: Final = "system:nodes"
-_NODE_USER: Final = "system:node:"
+NODE_USER: Final = "system:node:"
 
 _ONE: Final = ("get", "update", "patch", "delete")
 _MANY: Final = ("list", "watch", "deletecollection")
@@ -46,8 +46,8 @@ _ALWAYS: Final = {
 
 def node_of(user: User) -> str:
     """The node of a kubelet's identity; "" for everybody else."""
-    if NODES_GROUP in user.groups and user.name.startswith(_NODE_USER):
-        return user.name[len(_NODE_USER) :]
+    if NODES_GROUP in user.groups and user.name.startswith(NODE_USER):
+        return user.name[len(NODE_USER) :]
     return ""
 
 
@@ -94,11 +94,11 @@ class NodeAccess:
         if attempt.verb == "create":
             return True
         if attempt.verb in _MANY:
-            return f"spec.nodeName={node}" in attempt.fields.replace("==", "=").split(",")
+            return _selects(attempt, f"spec.nodeName={node}")
         if attempt.verb not in _ONE:
             return False
         return any(
-            found.object["spec"].get("nodeName") == node
+            found.lean["spec"].get("nodeName") == node
             for kind in _SLICES
             if (found := self._store.get(kind, "", attempt.name)) is not None
         )
@@ -106,18 +106,15 @@ class NodeAccess:
     def _claims(self, attempt: Attempt, node: str) -> bool:
         if attempt.verb != "get" or attempt.subresource or not attempt.name:
             return False
-        return any(
-            attempt.name in _claims_of(pod.object)
-            for pod in self._store.sorted("core.Pod", attempt.namespace)
-            if pod.object["spec"].get("nodeName") == node
-        )
+        pods = self._of_node(attempt.namespace, node)
+        return any(attempt.name in _claims_of(pod) for pod in pods)
 
     @staticmethod
     def _nodes(attempt: Attempt, node: str) -> bool:
         if attempt.verb == "create":
             return True
         if attempt.verb in ("list", "watch"):
-            return f"metadata.name={node}" in attempt.fields.replace("==", "=").split(",")
+            return _selects(attempt, f"metadata.name={node}")
         if attempt.verb == "get":
             return attempt.name == node
         # the name is looked at once the object has been found
@@ -134,10 +131,10 @@ class NodeAccess:
         if attempt.subresource:
             return attempt.subresource == "status" and attempt.verb in ("update", "patch")
         if attempt.verb == "get":
-            pods = self._of_node(attempt.namespace, node)
-            return any(pod["metadata"]["name"] == attempt.name for pod in pods)
+            pod = self._store.get("core.Pod", attempt.namespace, attempt.name)
+            return pod is not None and pod.object["spec"].get("nodeName") == node
         if attempt.verb in ("list", "watch"):
-            return f"spec.nodeName={node}" in attempt.fields.replace("==", "=").split(",")
+            return _selects(attempt, f"spec.nodeName={node}")
         return attempt.verb in ("create", "delete")
 
     def _mounted(self, attempt: Attempt, node: str) -> bool:
@@ -207,6 +204,10 @@ def restrict(user: User, kind: Kind, obj: Json, old: Json | None) -> None:
             why = f"node {node!r} can only create mirror pods"
             raise errors.forbidden(kind.resource, name, why)
         _restrict_pod(kind, node, obj if old is None else old)
+
+
+def _selects(attempt: Attempt, term: str) -> bool:
+    return term in attempt.fields.replace("==", "=").split(",")
 
 
 def restrict_deletion(user: User, kind: Kind, old: Json) -> None:

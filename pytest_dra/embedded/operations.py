@@ -291,7 +291,7 @@ class Operations:
         decoded = negotiation.read_yaml(call.body) if applies else negotiation.load_json(call.body)
         call.sent = decoded if isinstance(decoded, dict) else {"operations": decoded}
         target = self._target(call)
-        written = patching.patch(self._store, target, call.body, media, chosen, call.warnings)
+        written = patching.patch(self._store, target, decoded, media, chosen, call.warnings)
         return self._wrote(call, written)
 
     def _wrote(self, call: Call, written: Written) -> Reply:
@@ -330,7 +330,9 @@ class Operations:
 
         def admit(old: Snapshot) -> None:
             if context.allows is not None and context.user is not None:
-                nodeaccess.restrict_deletion(context.user, call.kind, old.object)
+                nodeaccess.restrict_deletion(context.user, call.kind, old.lean)
+            if not policies.bound(self._store):
+                return
             place = dataclasses.replace(context, namespace=old.namespace)
             change = policies.Change(
                 kind=call.kind,

@@ -8,7 +8,6 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.embedded import errors
-from pytest_dra.embedded import negotiation
 from pytest_dra.embedded import patches
 from pytest_dra.embedded import raw
 from pytest_dra.embedded import schemas
@@ -43,12 +42,12 @@ CUSTOM_PATCH_TYPES: Final[tuple[str, ...]] = (JSON_PATCH, MERGE, APPLY)
 def patch(
     store: Store,
     target: Target,
-    body: bytes,
+    patch_value: Any,
     media: str,
     options: WriteOptions,
     warnings: list[str],
 ) -> writes.Written:
-    """Apply a patch of one of the four types; unknown fields become ``warnings``.
+    """Apply a decoded patch of one of the four types; unknown fields become ``warnings``.
 
     Raises:
         ApiError: 400, 404, 409, 415, 422 or 500.
@@ -56,8 +55,7 @@ def patch(
     kind = target.kind
     old = store.get(kind.storage, target.namespace, target.name)
     if media == APPLY:
-        return _apply(store, target, body, old, options, warnings)
-    patch_value = negotiation.load_json(body)
+        return _apply(store, target, patch_value, old, options, warnings)
     if old is None:
         raise errors.not_found(kind.resource, target.name)
     spell = raw.canonical if media == STRATEGIC else raw.compact
@@ -87,13 +85,13 @@ def _patched(
     applied = managers is not None
     draft = _read_patched(target, patched, options, warnings, applied=applied)
     draft = dataclasses.replace(draft, managers=managers)
-    meta, before = draft.obj["metadata"], old.object["metadata"]
+    meta, before = draft.obj["metadata"], old.lean["metadata"]
     version = meta.get("resourceVersion", "")
     if meta.get("name", "") != target.name or (
         target.kind.resource.namespaced and meta.get("namespace", "") != target.namespace
     ):
         raise bad_request("the name or namespace of the object does not match the URL")
-    writes.admit_node(target, draft.obj, old.object)
+    writes.admit_node(target, draft.obj, old.lean)
     if version and version != str(old.rv):
         if not is_number(version):
             raise errors.internal(f"invalid resource version {version[:40]!r}")
@@ -147,7 +145,7 @@ def _bad_patch(why: str) -> errors.ApiError:
 def _apply(
     store: Store,
     target: Target,
-    body: bytes,
+    applied: Any,
     old: Snapshot | None,
     options: WriteOptions,
     warnings: list[str],
@@ -155,7 +153,7 @@ def _apply(
     kind = target.kind
     if old is None and target.context.subresource:
         raise errors.not_found(kind.resource, target.name)
-    configuration = _configuration(target, body)
+    configuration = _configuration(target, applied)
     owner, scope = target.owner(APPLIED), target.scope(kind.type)
     empty = typed.empty(kind.type)
     if old is None:
@@ -224,13 +222,12 @@ def _apply_new(
     return writes.create(store, target, dataclasses.replace(draft, managers=managers), options)
 
 
-def _configuration(target: Target, body: bytes) -> Json:
+def _configuration(target: Target, applied: Any) -> Json:
     """An applied configuration without kind and apiVersion, checked.
 
     Raises:
         ApiError: 400, 422 or 500.
     """
-    applied: Any = negotiation.read_yaml(body)
     if not isinstance(applied, dict):
         raise bad_request("error decoding YAML: want an object")
     resource = target.kind.resource

@@ -21,6 +21,7 @@ from pytest_dra.embedded.errors import details
 from pytest_dra.embedded.kinds import Kind
 from pytest_dra.embedded.policycel import Evaluation
 from pytest_dra.embedded.policycel import ExpressionError
+from pytest_dra.embedded.store import Store
 from pytest_dra.embedded.strategy import Context
 from pytest_dra.spec import Json
 
@@ -91,6 +92,11 @@ class Change:
             view = beta.VIEWS[resource.kind][0] if version == "v1beta1" else None
         body = view(obj) if view else obj
         return {"kind": resource.kind, "apiVersion": resource.api_version, **body}
+
+
+def bound(store: Store) -> bool:
+    """True if a policy may have something to say."""
+    return bool(store.bucket(policyrules.BINDING).objects)
 
 
 def judge(change: Change) -> list[str]:

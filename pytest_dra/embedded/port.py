@@ -75,6 +75,12 @@ class Port:
         return link
 
 
+def cut(request: web.BaseRequest) -> None:
+    """Cut the connection of a request, so that its client sees a reset and no answer."""
+    if request.transport is not None:
+        reset(request.transport)
+
+
 def reset(transport: asyncio.BaseTransport) -> None:
     """End a connection with RST, so that its peer sees no orderly end."""
     link = transport.get_extra_info("socket")

@@ -7,10 +7,13 @@ it again and again; bytes cost it nothing.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from typing import Final
 from typing import Protocol
+from typing import cast
 
 from pytest_dra.embedded import negotiation
+from pytest_dra.embedded.routing import Route
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 
@@ -73,6 +76,41 @@ class RecordedRequest(ApiRequest):
     @answer.setter
     def answer(self, answered: Json | Lazy | None) -> None:
         object.__setattr__(self, "_answered", answered)
+
+
+def entry(
+    route: Route,
+    *,
+    identity: str,
+    verb: str,
+    query: str,
+    headers: Mapping[str, str],
+    body: Json | Lazy | None,
+    code: int,
+    answer: Json | Lazy | None,
+    duration_s: float,
+) -> RecordedRequest:
+    """What the timeline says of a request; body and answer are decoded when they are looked at."""
+    return RecordedRequest(
+        identity=identity,
+        verb=verb,
+        group=route.group,
+        version=route.version,
+        resource=route.plural,
+        namespace=route.namespace or "",
+        name=route.name,
+        subresource=route.subresource,
+        query=query,
+        user_agent=headers.get("User-Agent", "")[:AGENT_MAX],
+        body=cast("Json | None", body),
+        code=code,
+        answer=cast("Json | None", answer),
+        duration_s=duration_s,
+    )
+
+
+AGENT_MAX: Final = 512
+"""Characters of a User-Agent that are recorded."""
 
 
 def _read(kept: Json | Lazy | None) -> Json | None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import ssl
-import threading
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Coroutine
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
-from typing import TypeVar
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from pytest_dra.api.versions import LATEST
+from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.embedded import custom
@@ -26,6 +22,7 @@ from pytest_dra.embedded.access import Authorizer
 from pytest_dra.embedded.access import Tokens
 from pytest_dra.embedded.access import User
 from pytest_dra.embedded.access import everyone_known
+from pytest_dra.embedded.background import Background
 from pytest_dra.embedded.certificates import Certificates
 from pytest_dra.embedded.controllers import Controllers
 from pytest_dra.embedded.controllers import new_account
@@ -57,18 +54,8 @@ def _worth_telling(record: logging.LogRecord) -> bool:
 
 _WIRE_LOG.addFilter(_worth_telling)
 
-START_S: Final = 10.0
-"""Longest start; normal is far below a second."""
-
 STOP_S: Final = 0.8
 """Longest orderly end; afterwards the loop is left to itself."""
-
-_WORK_S: Final = 10.0
-"""Longest wait for the loop to do what another thread wants: mostly below a millisecond."""
-
-_NOT_RUNNING: Final = "the API server is not running: start it first"
-
-T = TypeVar("T")
 
 INITIAL_NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 """Namespaces that every cluster has."""
@@ -130,11 +117,9 @@ class ApiServer:
             timeline=timeline,
             flow=Flow(limited),
         )
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._ended: asyncio.Event | None = None
-        self._ready = threading.Event()
-        self._failure: BaseException | None = None
+        self._background = Background(
+            "the API server", self._serve, name="dra-api-server", stop_s=STOP_S
+        )
         self._ports: list[Port] = []
 
     def add_token(self, token: str, user: User) -> None:
@@ -147,46 +132,17 @@ class ApiServer:
         Raises:
             RuntimeError: it was started before, or did not come up.
         """
-        if self._thread is not None:
-            raise RuntimeError("the API server has been started before: make a new one")
-        self._make_namespaces()
-        self._thread = threading.Thread(target=self._run, name="dra-api-server", daemon=True)
-        self._thread.start()
-        if not self._ready.wait(START_S):
-            raise RuntimeError(f"the API server was not ready within {START_S:g} s")
-        if self._failure is not None:
-            raise RuntimeError(f"the API server did not start: {self._failure}") from self._failure
+        self._background.start()
 
     def stop(self) -> None:
         """Cancel open watches and close the port, within a second; may be called twice."""
-        loop, ended, thread = self._loop, self._ended, self._thread
-        if thread is None:
-            return
-        if loop is not None and ended is not None and thread.is_alive():
-            try:
-                loop.call_soon_threadsafe(ended.set)
-            except RuntimeError:
-                _LOG.debug("the loop has ended by itself")
-        thread.join(STOP_S)
-        if thread.is_alive():
-            _LOG.warning("the API server did not end within %s s", STOP_S)
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except Exception as error:
-            self._failure = error
-            _LOG.exception("the API server failed")
-        finally:
-            self._ready.set()
+        self._background.stop()
 
     async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._ended = asyncio.Event()
+        self._make_namespaces()
         try:
             self.url = f"http://{HOST}:{await self._listen(None)}"
-            self._ready.set()
-            await self._ended.wait()
+            await self._background.until_stopped()
             self._handler.cancel_watches()
         finally:
             for port in self._ports:
@@ -208,7 +164,7 @@ class ApiServer:
             self.secure_url = f"https://{HOST}:{await self._listen(certificates.context())}"
 
         if not self.secure_url:
-            self._in_loop(listen())
+            self._background.call(listen())
         return self.secure_url
 
     # misbehaviour on request, from any thread
@@ -224,7 +180,7 @@ class ApiServer:
         async def drop() -> int:
             return self._handler.drop_watches(scope, in_order=in_order)
 
-        return self._in_loop(drop())
+        return self._background.call(drop())
 
     def forget_history(self, resource: str = "") -> None:
         """Forget the changes of one resource (its plural), or of all."""
@@ -237,7 +193,7 @@ class ApiServer:
             }:
                 self._store.forget(kind)
 
-        self._in_loop(forget())
+        self._background.call(forget())
 
     def keep_history(self, changes: int) -> int:
         """Keep so many changes per kind; returns how many it was until now."""
@@ -245,7 +201,7 @@ class ApiServer:
         async def keep() -> int:
             return self._store.keep_history(changes)
 
-        return self._in_loop(keep())
+        return self._background.call(keep())
 
     def lose_objects(self) -> None:
         """Forget every object and all history; only the first namespaces are there again."""
@@ -255,7 +211,7 @@ class ApiServer:
             self._make_namespaces()
             self._serve_kinds()
 
-        self._in_loop(lose())
+        self._background.call(lose())
 
     def _redefined(self, change: Change) -> None:
         """A CustomResourceDefinition came, changed or went: its objects go with it."""
@@ -274,7 +230,7 @@ class ApiServer:
         async def look() -> int:
             return self._store.version
 
-        return self._in_loop(look())
+        return self._background.call(look())
 
     def close_port(self) -> None:
         """Refuse and reset connections until :meth:`open_port`; the objects stay."""
@@ -283,7 +239,7 @@ class ApiServer:
             for port in self._ports:
                 await port.close()
 
-        self._in_loop(close())
+        self._background.call(close())
 
     def open_port(self) -> None:
         """Listen again, on the same port."""
@@ -292,7 +248,7 @@ class ApiServer:
             for port in self._ports:
                 await port.open()
 
-        self._in_loop(open_again())
+        self._background.call(open_again())
 
     def become(self, version: KubernetesVersion) -> KubernetesVersion:
         """Behave like another version, or one with other gates; returns the one until now."""
@@ -302,7 +258,7 @@ class ApiServer:
             self._serve_kinds()
             return before
 
-        return self._in_loop(turn())
+        return self._background.call(turn())
 
     @property
     def version(self) -> KubernetesVersion:
@@ -312,13 +268,7 @@ class ApiServer:
     @property
     def running(self) -> bool:
         """True from the start to the end of the server."""
-        return self._thread is not None and self._thread.is_alive() and self._ready.is_set()
-
-    def _in_loop(self, work: Coroutine[object, object, T]) -> T:
-        if self._loop is None or not self.running:
-            work.close()
-            raise RuntimeError(_NOT_RUNNING)
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_WORK_S)
+        return self._background.running
 
     def _make_namespaces(self) -> None:
         for name in INITIAL_NAMESPACES:

@@ -197,7 +197,7 @@ def update(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
                 raise errors.conflict(kind.resource, target.name, _NO_UID)
             return create(store, target, draft, options)
         raise errors.not_found(kind.resource, target.name)
-    admit_node(target, draft.obj, old.object)
+    admit_node(target, draft.obj, old.lean)
     _check_identity(target, meta, old)
     return replace(store, target, draft, old, options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 from typing import Final
@@ -62,10 +62,9 @@ def _requirements(trials: Trials) -> list[Edit]:
     """Every requirement as the edit that gives it up."""
     claims: Sequence[Json] = trials.claims
     found: dict[str, Edit] = {}
-    skipped = (editing.TAINT, editing.HOLDER, editing.COUNT)
-    single: Iterable[Edit] = (one for one in editing.edits(trials) if one.kind not in skipped)
-    for one in single:
-        found.setdefault(one.requirement, one)
+    for one in editing.of_claims(trials):
+        if one.kind != editing.COUNT:
+            found.setdefault(one.requirement, one)
     for number, place, which, name, source in sources(claims):
         if (source.get("count") or 0) > 1 or source.get("allocationMode") == "All":
             count = source.get("count") or "all"
@@ -80,7 +79,4 @@ def _requirements(trials: Trials) -> list[Edit]:
 
 
 def _named(edit: Edit, requirement: str) -> Edit:
-    return Edit(
-        kind=edit.kind, text=edit.text, requirement=requirement, cost=edit.cost,
-        claims=edit.claims, released=edit.released,
-    )  # fmt: skip
+    return dataclasses.replace(edit, requirement=requirement)

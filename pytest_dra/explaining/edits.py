@@ -13,12 +13,12 @@ from pytest_dra.allocator.requests import RESULTS_MAX
 from pytest_dra.explaining.trials import ClaimEdit
 from pytest_dra.explaining.trials import Edit
 from pytest_dra.explaining.trials import Trials
-from pytest_dra.explaining.trials import requests_of
 from pytest_dra.explaining.trials import source_at
 from pytest_dra.explaining.trials import sources
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import key_of
+from pytest_dra.scheduling.cluster import requests_of
 from pytest_dra.scheduling.cluster import results_of
 
 Json = dict[str, Any]
@@ -49,10 +49,15 @@ HOLDERS_MAX: Final = 128
 
 def edits(trials: Trials) -> Iterator[Edit]:
     """All single changes that make sense, those of classes last."""
+    yield from _taints(trials, trials.claims)
+    yield from holders(trials)
+    yield from of_claims(trials)
+
+
+def of_claims(trials: Trials) -> Iterator[Edit]:
+    """Changes of what is asked for, those of classes last."""
     claims = trials.claims
     many = len(claims) > 1
-    yield from _taints(trials, claims)
-    yield from holders(trials)
     for number, place, which, name, source in sources(claims):
         told = f"request {name}" + (
             f" of claim {claims[number]['metadata']['name']}" if many else ""
@@ -205,7 +210,7 @@ def holders(trials: Trials) -> Iterator[Edit]:
     found: dict[tuple[str, str], set[str]] = {}
     pools: dict[tuple[str, str], list[str]] = {}
     for name in tried:
-        view = index.view(cluster.nodes.get(name) or {"metadata": {"name": name}})
+        view = index.view(cluster.node(name))
         for pool in view.pools:
             pools.setdefault(pool.key, []).append(name)
     for device, keys in cluster.holders.items():

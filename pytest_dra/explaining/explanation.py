@@ -155,7 +155,7 @@ class _Reporter:
         if answer.verdict in (ELSEWHERE, UNAVAILABLE):
             return NodeReport(node=answer.node, verdict=answer.verdict, why=answer.why)
         attempt = self._attempt(answer)
-        node = self._scheduler.cluster.nodes.get(answer.node) or {"metadata": {"name": answer.node}}
+        node = self._scheduler.cluster.node(answer.node)
         view = attempt.index.view(node)
         pools = tuple(f"pool {'/'.join(one.key)} is {one.fault}" for one in view.pools if one.fault)
         pools += tuple(known.hidden(attempt.index, self._newest, view, node))

@@ -15,6 +15,7 @@ from pytest_dra.allocator.pools import View
 from pytest_dra.explaining.reasons import COUNTER
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
+from pytest_dra.scheduling.cluster import requests_of
 from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.scheduling.deciding import FATAL
 from pytest_dra.scheduling.deciding import FITS
@@ -127,7 +128,7 @@ def _admin(decision: Decision, reports: tuple[NodeReport, ...]) -> Iterator[str]
     names = {
         request.get("name")
         for claim in decision.subject.claims
-        for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
+        for request in requests_of(claim)
         if (request.get("exactly") or {}).get("adminAccess")
     }
     for report in reports:

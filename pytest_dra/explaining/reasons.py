@@ -65,11 +65,6 @@ class Reasons:
         self._rules = attempt.rules
         self._view: View = attempt.index.view(node)
         self._holders = holders
-        self._options = {
-            (unit.claim, option.full_name): option
-            for unit in attempt.plan.units
-            for option in unit.options
-        }
         self._found: dict[tuple[int, str], list[Exclusion]] = {}
         for one in exclusions(attempt, node):
             if one.device:
@@ -116,21 +111,17 @@ class Reasons:
     def _class_says_no(self, option: Option, place: int) -> Reason | None:
         part = self._view.part(place)
         number, error = option.chain.first_no(part.layout, place - part.offset)
-        if error is None and 0 <= number < _selectors_of_class(option):
+        if error is None and 0 <= number < option.class_selectors:
             return self._selector(option, CLASS_SELECTOR, number, place)
         return None
 
     def _selector(self, option: Option, kind: str, number: int, place: int) -> Reason:
         name = f"class selector #{number}" if kind == CLASS_SELECTOR else f"selector #{number}"
-        before = 0 if kind == CLASS_SELECTOR else _selectors_of_class(option)
+        before = 0 if kind == CLASS_SELECTOR else option.class_selectors
         expression = option.chain.expressions[before + number]
         part = self._view.part(place)
         detail = found_instead(expression, part.layout, place - part.offset, self._rules)
         return Reason(kind, f"fail {name}", detail)
-
-
-def _selectors_of_class(option: Option) -> int:
-    return len((option.class_.get("spec") or {}).get("selectors") or ())
 
 
 def _counter(detail: str) -> Reason:

@@ -14,6 +14,7 @@ from pytest_dra.explaining.explanation import NodeReport
 from pytest_dra.explaining.explanation import RequestReport
 from pytest_dra.explaining.reasons import CAPACITY_EXHAUSTED
 from pytest_dra.explaining.reasons import IN_USE
+from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.scheduling.deciding import FITS
 
@@ -100,7 +101,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield f"{explanation.subject}: {word} on node {chosen.node or '<any>'}"
         for claim, allocation in zip(chosen.claims, chosen.results, strict=True):
             for result in results_of(allocation):
-                device = "/".join((result["driver"], result["pool"], result["device"]))
+                device = "/".join(device_of(result))
                 yield f"  claim {claim['metadata']['name']}, request {result['request']}: {device}"
     else:
         yield f"{explanation.subject}: {word}: {explanation.decision.why}"

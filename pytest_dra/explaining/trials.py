@@ -16,6 +16,7 @@ from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling.cluster import Key
 from pytest_dra.scheduling.cluster import allocation_of
+from pytest_dra.scheduling.cluster import requests_of
 from pytest_dra.scheduling.deciding import BUDGET_OUT
 from pytest_dra.scheduling.deciding import ELSEWHERE
 from pytest_dra.scheduling.deciding import FITS
@@ -117,7 +118,7 @@ class Trials:
                     edit.claims(changed)
             attempt = self.scheduler.attempt(changed, classes=classes, budget=TRIAL_BUDGET)
             for name in wanted:
-                node = self.scheduler.cluster.nodes.get(name) or {"metadata": {"name": name}}
+                node = self.scheduler.cluster.node(name)
                 if self._left <= 0:
                     raise Exhausted
                 answer = attempt.on(node)
@@ -146,12 +147,6 @@ class Trials:
             ]
             made[name] = {**classes[name], "spec": {**spec, "selectors": kept}}
         return made
-
-
-def requests_of(claim: Json) -> list[Json]:
-    """The requests of a claim."""
-    found: list[Json] = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or []
-    return found
 
 
 def sources(claims: Sequence[Json]) -> Iterator[tuple[int, int, int, str, Json]]:

@@ -22,27 +22,24 @@ ENDS_MAX: Final = 64
 def line_of(given: Given, path: str) -> int:
     """The line of a field; of what would contain it where it is not there."""
     line = given.line
-    for _, found in _walk(given, path):
-        line = found or line
+    value: Any = given.body
+    for step in _steps(given.body, path):
+        if not _has(value, step):
+            break
+        found = given.places.child(value, step) if given.places else 0
+        line, value = found or line, value[step]
     return line
 
 
 def value_at(given: Given, path: str) -> Any:
     """The value of a field; None where it is not there."""
-    found = [value for value, _ in _walk(given, path)]
-    wanted = sum(1 for _ in _steps(given.body, path))
-    return found[-1] if found and len(found) == wanted else None
-
-
-def _walk(given: Given, path: str) -> Iterator[tuple[Any, int]]:
-    """(value, line) of each step that is there."""
     value: Any = given.body
+    found = None
     for step in _steps(given.body, path):
         if not _has(value, step):
-            return
-        line = given.places.child(value, step) if given.places else 0
-        value = value[step]
-        yield value, line
+            return None
+        value = found = value[step]
+    return found
 
 
 def _has(value: Any, step: str | int) -> bool:

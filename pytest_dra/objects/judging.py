@@ -33,6 +33,7 @@ from pytest_dra.objects.refusing import Judged
 from pytest_dra.objects.refusing import Server
 from pytest_dra.objects.rules import OF_SLICES
 from pytest_dra.objects.rules import Objects
+from pytest_dra.objects.usage import CLASSES
 from pytest_dra.objects.shipped import OF_MANIFESTS
 from pytest_dra.objects.shipped import Shipped
 from pytest_dra.objects.usage import OF_USERS
@@ -160,7 +161,7 @@ class _Review:
     def _case_of(given: Given, cause: Cause, *, formed: bool) -> str:
         if given.kind == SLICE:
             return refusals.case_of(cause.field, cause.message) if formed else refusals.REFUSED
-        return SHIPPED if given.kind in (CLASS, TEMPLATE) else REFUSED
+        return SHIPPED if given.kind in CLASSES else REFUSED
 
     # the cases
 

@@ -34,7 +34,7 @@ from pytest_dra.spec import Violation
 Pools = dict[tuple[str, str], list[Json]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Objects:
     """What rules look at: well-formed objects in the form of ``resource.k8s.io/v1``.
 
@@ -53,12 +53,12 @@ class Objects:
     environment: Environment
     profile: DriverProfile
 
-    @property
+    @functools.cached_property
     def newest(self) -> list[Json]:
         """The slices of each pool's newest generation."""
         return pools.newest(self.slices)
 
-    @property
+    @functools.cached_property
     def pools(self) -> Pools:
         """The same by driver and pool."""
         return pools.by_pool(self.newest)

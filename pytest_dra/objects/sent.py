@@ -45,20 +45,20 @@ class Inspector:
         """Judge slices.
 
         Args:
-            sent: all that were sent, in any version of the API.
-            standing: those of them that are published now.
+            sent: what was sent besides, in any version of the API.
+            standing: what is published now.
         """
         found: list[Judged] = []
         refused: list[tuple[str, Flaw]] = []
-        now = []
-        standing = list(standing)
-        for given in [*standing, *sent]:
+        now: list[Judged] = []
+        pairs = [*((each, True) for each in standing), *((each, False) for each in sent)]
+        for given, stands in pairs:
             judged, causes = self._judge(given)
             if judged is None or judged.sent is None:
                 continue
             found.append(judged)
-            refused += self._refusals(judged, causes)
-            if len(found) <= len(standing):
+            refused += self._refusals(judged.sent, causes)
+            if stands:
                 now.append(judged)
         return Inspection(found, now, refused, version=self._version, profile=self._profile)
 
@@ -74,13 +74,12 @@ class Inspector:
         known, refused = self._known[key]
         return (dataclasses.replace(known, given=given) if known else None), refused
 
-    def _refusals(self, judged: Judged, causes: Sequence[Cause]) -> Iterator[tuple[str, Flaw]]:
-        item = judged.sent
-        for cause in causes if item is not None else ():
+    def _refusals(self, item: Json, causes: Sequence[Cause]) -> Iterator[tuple[str, Flaw]]:
+        for cause in causes:
             flaw = Flaw(
-                item=item or {},
+                item=item,
                 field=cause.field,
-                where=f"{cause.field} of {named(item or {})}",
+                where=f"{cause.field} of {named(item)}",
                 got=cause.message,
                 want=f"what the API server of Kubernetes {self._version.name} accepts",
             )

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_dra.api import resources
-from pytest_dra.api.versions import VERSIONS
+from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.cel.releases import environment_of
@@ -24,18 +24,16 @@ from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import read_files
 from pytest_dra.objects.refusing import Server
+from pytest_dra.objects.usage import CLASSES
 from pytest_dra.objects.usage import Shop
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import Injection
+from pytest_dra.profile.rights import files_of
 from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
 
-ENDINGS: Final = (".yaml", ".yml", ".json")
-"""What is read of a folder."""
-
 CHART: Final = "Chart.yaml"
 
-_SERVED: Final = frozenset({resources.DEVICE_CLASSES.kind, resources.RESOURCE_CLAIM_TEMPLATES.kind})
 
 
 class Shipped:
@@ -74,16 +72,13 @@ def read_shipped(paths: Iterable[Path]) -> list[Given]:
     for path in paths:
         if (path / CHART).exists():
             raise ReadingError(str(path), 0, "a chart; render it first: helm template")
-        if path.is_dir():
-            files += sorted(str(each) for each in path.iterdir() if each.suffix in ENDINGS)
-        else:
-            files.append(str(path))
+        files += map(str, files_of([path]))
     return read_files(files)
 
 
 def _classes(shipped: Shipped) -> Iterator[Flaw]:
     """Each class and template is accepted by every version that the driver is for."""
-    found = [one for one in shipped.given if one.kind in _SERVED]
+    found = [one for one in shipped.given if one.kind in CLASSES]
     if not found:
         raise NotApplicable("there is no DeviceClass or ResourceClaimTemplate in the manifests")
     span = shipped.profile.driver.kubernetes

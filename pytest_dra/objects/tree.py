@@ -58,13 +58,13 @@ class Places:
         """Note where a field or an item stands."""
         self._children[id(container)][key] = line
 
-    def start(self, container: Any) -> int:
-        """The line of a container; 0 for one that was not read here."""
-        return self._starts.get(id(container), 0)
-
     def child(self, container: Any, key: Any) -> int:
-        """The line of a field or an item; that of the container where it is not known."""
-        return self._children.get(id(container), {}).get(key, self.start(container))
+        """The line of a field or an item; that of the container where it is not known.
+
+        0 for a container that was not read here.
+        """
+        start = self._starts.get(id(container), 0)
+        return self._children.get(id(container), {}).get(key, start)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +111,6 @@ class Builder:
         self._repeated: list[tuple[int, str]] = []
         self._nodes = 0
         self._aliases = 0
-
-    @property
-    def depth(self) -> int:
-        """Containers that are open."""
-        return len(self._frames)
 
     def begin_document(self) -> None:
         """Anchors are known within their document only."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Final
 
+from pytest_dra.api import resources
 from pytest_dra.cel.environments import Environment
 from pytest_dra.cel.errors import CompileError
 from pytest_dra.checks.flaws import Flaw
@@ -25,6 +26,9 @@ from pytest_dra.objects.findings import NOTHING_MATCHES
 from pytest_dra.objects.findings import SELECTOR_FAILS
 from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
+
+CLASSES: Final = (resources.DEVICE_CLASSES.kind, resources.RESOURCE_CLAIM_TEMPLATES.kind)
+"""Kinds of resource.k8s.io that a driver ships: classes, and templates for its users."""
 
 REQUESTS_MAX: Final = 2_000
 """Requests that are tried on all devices: claims of one template say the same."""
@@ -124,10 +128,12 @@ def classes_must_select(shop: Shop) -> Iterator[Flaw]:
         if found is None:
             continue
         name = item["metadata"].get("name", "")
-        if not found.devices and name in shop.wanted:
-            yield _class_flaw(item, "matches no captured device", "a device of its driver")
+        if not found.devices:
+            if name in shop.wanted:
+                yield _class_flaw(item, "matches no captured device", "a device of its driver")
+            continue
         decoys = matching(expressions(item["spec"]), shop.decoys, shop.environment).devices
-        if decoys and found.devices:
+        if decoys:
             yield _class_flaw(
                 item,
                 f"matches any driver's devices, such as {decoys[0].device.get('name', '')!r}",
@@ -218,11 +224,9 @@ def requests_must_match(shop: Shop) -> Iterator[Flaw]:
 
 UserRule = Callable[[Shop], Iterable[Flaw]]
 
-_USERS: Final = ("DeviceClass", "ResourceClaimTemplate")
-
 OF_USERS: Final[tuple[tuple[str, tuple[str, ...], UserRule], ...]] = (
     ("ATTR-009", ("DeviceClass",), classes_must_select),
-    ("ATTR-013", _USERS, shipped_must_be_valid),
+    ("ATTR-013", CLASSES, shipped_must_be_valid),
     (CLASS_MISSING, (), classes_must_be_there),
     (SELECTOR_FAILS, (), selectors_must_not_fail),
     (NOTHING_MATCHES, (), requests_must_match),

@@ -67,7 +67,7 @@ def rights_of(profile: DriverProfile) -> Rights | None:
 
 def _granting(paths: Iterable[Path]) -> Iterator[Json]:
     count = 0
-    for path in _files(paths):
+    for path in files_of(paths):
         for obj in _documents(path):
             count += 1
             if count > OBJECTS_MAX:
@@ -76,7 +76,8 @@ def _granting(paths: Iterable[Path]) -> Iterator[Json]:
                 yield obj
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
+def files_of(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files of manifests: those given, and of each folder what is read of it, by name."""
     for path in paths:
         if path.is_dir():
             yield from sorted(each for each in path.iterdir() if each.suffix in ENDINGS)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import DriverProfile
+from pytest_dra.profile import Waiver
 from pytest_dra.report.plain import LINE_LIMIT
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import plain
@@ -259,6 +260,12 @@ def unsupported(case: Case, reason: UnsupportedEnvironment) -> CaseResult:
         reason=str(reason),
         remedy=reason.way_out,
     )
+
+
+def waived(case: Case, waiver: Waiver) -> CaseResult:
+    """The profile declares an exception for ``case``."""
+    text = f"{waiver.reason} ({waiver.link}), until {waiver.expires}"
+    return CaseResult(case=case, state=State.WAIVED, reason=text)
 
 
 def not_run(case: Case, reason: str) -> CaseResult:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
-from collections.abc import Iterator
 from typing import Any
 from typing import Final
 
 from pytest_dra.allocator import Rules
 from pytest_dra.allocator import State
+from pytest_dra.scheduling.extended import by_resource
 
 Json = dict[str, Any]
 Key = tuple[str, str]
@@ -37,6 +38,12 @@ def allocation_of(claim: Json) -> Json | None:
 def results_of(allocation: Json | None) -> list[Json]:
     """The devices of an allocation."""
     found: list[Json] = ((allocation or {}).get("devices") or {}).get("results") or []
+    return found
+
+
+def requests_of(claim: Json) -> list[Json]:
+    """The requests of a claim."""
+    found: list[Json] = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or []
     return found
 
 
@@ -96,6 +103,15 @@ class Cluster:
         if not self.nodes and self.slices:
             self.nodes[""] = {"kind": "Node", "metadata": {"name": ""}}
 
+    def node(self, name: str) -> Json:
+        """The node of a name; one that has nothing else if there is none."""
+        return self.nodes.get(name) or {"metadata": {"name": name}}
+
+    @functools.cached_property
+    def resources(self) -> dict[str, str]:
+        """Names of the classes by the extended resource that they stand for."""
+        return by_resource(self.classes)
+
     @property
     def holders(self) -> dict[DeviceKey, list[Key]]:
         """Claims that have a device, by the device; without those for administrators."""
@@ -137,11 +153,3 @@ class Cluster:
         return [
             str(one.get("name") or "") for one in reserved if one.get("resource") in ("pods", None)
         ]
-
-    def pods_on(self, node: str) -> Iterator[Json]:
-        """Pods that take part of a node."""
-        for pod in self.pods.values():
-            if (pod.get("spec") or {}).get("nodeName") != node:
-                continue
-            if (pod.get("status") or {}).get("phase") not in ENDED:
-                yield pod

@@ -18,8 +18,10 @@ from pytest_dra.allocator import nodes
 from pytest_dra.allocator import unavailable
 from pytest_dra.allocator import with_rules
 from pytest_dra.scheduling import extended
+from pytest_dra.scheduling.cluster import ENDED
 from pytest_dra.scheduling.cluster import Cluster
 from pytest_dra.scheduling.cluster import key_of
+from pytest_dra.scheduling.cluster import requests_of
 from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.scheduling.nodefit import why_not
 from pytest_dra.scheduling.subjects import Subject
@@ -28,7 +30,6 @@ Json = dict[str, Any]
 
 FITS: Final = "fits"
 NOFIT: Final = "nofit"
-NODE_ERROR: Final = "node"
 FATAL: Final = "fatal"
 BUDGET_OUT: Final = "budget"
 ELSEWHERE: Final = "elsewhere"
@@ -94,12 +95,12 @@ class Scheduler:
 
     def attempt(
         self, claims: Sequence[Json], *, classes: Mapping[str, Json] | None = None,
-        state: State | None = None, budget: int | None = None,
+        budget: int | None = None,
     ) -> Attempt:  # fmt: skip
         """Claims to be tried on nodes, here or in changed circumstances."""
         return Attempt(
             self.index,
-            self.state if state is None else state,
+            self.state,
             self.cluster.classes if classes is None else classes,
             claims,
             budget=self.budget if budget is None else budget,
@@ -138,12 +139,11 @@ class Scheduler:
         return Decision(subject=subject, answers=tuple(answers), chosen=best, why=_why(answers))
 
     def _nodes(self, subject: Subject, names: Iterable[str] | None) -> list[Json]:
-        known = self.cluster.nodes
         if subject.node and names is None:
             names = [subject.node]
         if names is None:
-            return list(known.values())
-        return [known.get(name) or {"metadata": {"name": name}} for name in names]
+            return list(self.cluster.nodes.values())
+        return [self.cluster.node(name) for name in names]
 
     def guests(self, node: str) -> list[Json]:
         """Pods on a node, those that were placed here among them."""
@@ -151,10 +151,8 @@ class Scheduler:
             self._guests = {}
             for pod in self.cluster.pods.values():
                 place = (pod.get("spec") or {}).get("nodeName")
-                if place:
-                    self._guests.setdefault(place, [])
-            for place in self._guests:
-                self._guests[place] = list(self.cluster.pods_on(place))
+                if place and (pod.get("status") or {}).get("phase") not in ENDED:
+                    self._guests.setdefault(place, []).append(pod)
         return self._guests.setdefault(node, [])
 
     def accept(self, decision: Decision) -> None:
@@ -203,9 +201,9 @@ def _reserve(claim: Json, pod: Json) -> None:
 
 def index_of(cluster: Cluster, rules: Rules) -> Index:
     """The index of a cluster's slices, with the taints of rules."""
-    slices = cluster.slices
+    slices: Sequence[Mapping[str, Any]] = cluster.slices
     if rules.taints and cluster.taint_rules:
-        slices = [dict(one) for one in with_rules(slices, cluster.taint_rules)]
+        slices = with_rules(slices, cluster.taint_rules)
     return Index(slices, rules)
 
 
@@ -220,7 +218,7 @@ class _Tries:
 
     def on(self, node: Json) -> NodeAnswer:
         subject, name = self._subject, nodes.name_of(node)
-        backed = [one for one in subject.extended if not extended.plugged(node, one.resource)]
+        backed = extended.backed(subject.extended, node)
         resources = [one.resource for one in backed]
         if subject.pod is not None and not subject.node:
             why = why_not(subject.pod, node, self._scheduler.guests(name), resources)
@@ -250,11 +248,7 @@ class _Tries:
 
 def chooses(claims: Iterable[Json]) -> bool:
     """True if any request has alternatives."""
-    return any(
-        request.get("firstAvailable")
-        for claim in claims
-        for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
-    )
+    return any(request.get("firstAvailable") for claim in claims for request in requests_of(claim))
 
 
 def score(answer: NodeAnswer) -> int:
@@ -262,7 +256,7 @@ def score(answer: NodeAnswer) -> int:
     total = 0
     for claim, result in zip(answer.claims, answer.results, strict=True):
         taken = {one["request"] for one in results_of(result)}
-        for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+        for request in requests_of(claim):
             for place, one in enumerate(request.get("firstAvailable") or ()):
                 if f"{request.get('name')}/{one.get('name')}" in taken:
                     total += FIRST_POINTS - place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
@@ -58,13 +59,8 @@ def by_resource(classes: Mapping[str, Json]) -> dict[str, str]:
     return found
 
 
-def wanted(pod: Json, classes: Mapping[str, Json]) -> list[Wanted]:
-    """What a pod wants by extended resources that classes stand for."""
-    resources = by_resource(classes)
-    return list(_wanted(pod, resources))
-
-
-def _wanted(pod: Json, resources: Mapping[str, str]) -> Iterator[Wanted]:
+def wanted(pod: Json, resources: Mapping[str, str]) -> Iterator[Wanted]:
+    """What a pod wants by extended resources, of a table as :func:`by_resource` makes it."""
     for place, container in enumerate(containers(pod)):
         asked = container.get("resources") or {}
         requests = {**(asked.get("limits") or {}), **(asked.get("requests") or {})}
@@ -80,6 +76,11 @@ def plugged(node: Json, resource: str) -> bool:
     """True if a device plugin offers a resource on a node."""
     amount = ((node.get("status") or {}).get("allocatable") or {}).get(resource)
     return amount is not None and Quantity.parse(amount).nanos > 0
+
+
+def backed(found: Iterable[Wanted], node: Json) -> list[Wanted]:
+    """What devices have to serve on a node, because no device plugin does."""
+    return [one for one in found if not plugged(node, one.resource)]
 
 
 def named(found: list[Wanted]) -> list[tuple[str, Wanted]]:

@@ -116,7 +116,7 @@ class Minimizer:
         for part in _parts(objects[number]):
             self._drop(objects, part, (*_IN_DEVICE, *_IN_REQUEST))
             for name in ("attributes", "capacity"):
-                if isinstance(part.get(name), dict) and name in _IN_DEVICE:
+                if isinstance(part.get(name), dict):
                     self._drop(objects, part[name], tuple(part[name]))
 
     def _drop(self, objects: list[Json], holder: Json, names: Sequence[str]) -> None:

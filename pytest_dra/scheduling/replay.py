@@ -12,6 +12,7 @@ from pytest_dra.scheduling import subjects
 from pytest_dra.scheduling.cluster import Cluster
 from pytest_dra.scheduling.cluster import Key
 from pytest_dra.scheduling.cluster import allocation_of
+from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.scheduling.deciding import FITS
@@ -138,7 +139,5 @@ def _plain(allocation: Json) -> list[tuple[Any, ...]]:
 
 def _devices(allocations: Any) -> tuple[str, ...]:
     return tuple(
-        "/".join((one["driver"], one["pool"], one["device"]))
-        for allocation in allocations
-        for one in results_of(allocation)
+        "/".join(device_of(one)) for allocation in allocations for one in results_of(allocation)
     )

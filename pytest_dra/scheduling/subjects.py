@@ -75,7 +75,7 @@ def of_pod(pod: Json, cluster: Cluster) -> Subject:
     if gates:
         fault = f"scheduling gate {gates[0].get('name')}"
     claims = list({key_of(one): one for one in claims}.values())
-    extended = wanted(pod, cluster.classes)
+    extended = list(wanted(pod, cluster.resources))
     if (pod.get("status") or {}).get("extendedResourceClaimStatus"):
         name = pod["status"]["extendedResourceClaimStatus"].get("resourceClaimName")
         made = cluster.claims.get((namespace, str(name)))

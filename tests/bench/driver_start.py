@@ -14,8 +14,12 @@ from pytest_dra.bench import Instance
 from pytest_dra.options import resolve
 from pytest_dra.planning import plan_of
 from pytest_dra.session import Session
+from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Mark
 from pytest_dra.timeline import RegistrationCall
+from pytest_dra.timeline import Timeline
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import until
 
 LIMIT_S = 30.0
 """A driver that is not registered by then is not measured but reported as an error."""
@@ -31,11 +35,16 @@ def times_of(instance: Instance) -> dict[str, float]:
         raise RuntimeError("the fake driver did not register or did not publish")
     timeline = instance.timeline
     began = timeline.entries(Mark, since=instance.started_serial)[0].at
-    confirmed = timeline.entries(
-        RegistrationCall, where=lambda call: call.method == "NotifyRegistrationStatus"
-    )[0].at
+    until(timeline, lambda: bool(_confirmed(timeline)), Deadline.after(LIMIT_S))
+    confirmed = _confirmed(timeline)[0].at
     published = instance.slice_writes()[-1].at
     return {"registered": confirmed - began, "published": published - began}
+
+
+def _confirmed(timeline: Timeline) -> list[Entry[RegistrationCall]]:
+    return timeline.entries(
+        RegistrationCall, where=lambda call: call.method == "NotifyRegistrationStatus"
+    )
 
 
 def main() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.commands.cel import run
-from pytest_dra.timeline import Timeline
+from tests.clusters.started import started
 
 GPU = 'device.attributes["gpu.example.com"]'
 
@@ -39,13 +38,8 @@ def resource_slice(node: str, model: str) -> dict[str, Any]:
 
 @pytest.fixture
 def cluster() -> Iterator[EmbeddedCluster]:
-    with tempfile.TemporaryDirectory(prefix="dra-", dir="/tmp") as directory:
-        made = EmbeddedCluster(Path(directory), kubernetes="1.37", timeline=Timeline())
-        made.start()
-        try:
-            yield made
-        finally:
-            made.stop()
+    with started() as made:
+        yield made
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from pytest_dra.clusters.binaries import find_binaries
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.timeline import Timeline
 from tests.clients import go_client
+from tests.clusters.started import started
 
 kube: Any = client
 loading: Any = config
@@ -36,11 +37,8 @@ def python_client(cluster: AnyCluster) -> Any:
 @pytest.fixture(scope="module")
 def embedded() -> Iterator[EmbeddedCluster]:
     """A new embedded server for each module: its clients want it empty."""
-    with tempfile.TemporaryDirectory(prefix="dra-", dir="/tmp") as directory:
-        made = EmbeddedCluster(Path(directory), kubernetes="1.37", timeline=Timeline())
-        made.start()
+    with started() as made:
         yield made
-        made.stop()
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from pytest_dra.clusters.accounts import NODE_NAME
 from pytest_dra.clusters.apiserver import ApiServerCluster
 from pytest_dra.clusters.embedded import EmbeddedCluster
+from pytest_dra.embedded.granular import NODE_NAME
 from pytest_dra.spec import Json
 from pytest_dra.timeline import Timeline
 from tests.clients.conftest import AnyCluster

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.versions import NEEDS
-from pytest_dra.api.versions import VERSIONS
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.clusters.binaries import EMULATED_BEFORE
 from pytest_dra.clusters.binaries import VERSION_S

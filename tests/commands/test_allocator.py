@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,9 @@ from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.commands.allocator import run
 from pytest_dra.spec import Json
-from pytest_dra.timeline import Timeline
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
+from tests.clusters.started import started
 from tests.objects.sample import claim
 from tests.objects.sample import device
 from tests.objects.sample import device_class
@@ -283,21 +282,16 @@ def test_what_was_not_asked_for_is_not_even_loaded(folder: Path) -> None:
 
 @pytest.fixture
 def cluster() -> Iterator[EmbeddedCluster]:
-    with tempfile.TemporaryDirectory(prefix="dra-", dir="/tmp") as directory:
-        made = EmbeddedCluster(Path(directory), kubernetes="1.37", timeline=Timeline())
-        made.start()
-        try:
-            client = made.admin()
-            uid = client.create(NODES, {"metadata": {"name": "node-a"}})["metadata"]["uid"]
-            good = resource_slice()
-            good["metadata"]["ownerReferences"][0]["uid"] = uid
-            client.create(RESOURCE_SLICES, good)
-            client.create(DEVICE_CLASSES, device_class())
-            client.create(RESOURCE_CLAIMS, claim(), namespace="default")
-            client.close()
-            yield made
-        finally:
-            made.stop()
+    with started() as made:
+        client = made.admin()
+        uid = client.create(NODES, {"metadata": {"name": "node-a"}})["metadata"]["uid"]
+        good = resource_slice()
+        good["metadata"]["ownerReferences"][0]["uid"] = uid
+        client.create(RESOURCE_SLICES, good)
+        client.create(DEVICE_CLASSES, device_class())
+        client.create(RESOURCE_CLAIMS, claim(), namespace="default")
+        client.close()
+        yield made
 
 
 def test_a_cluster_is_read_and_only_written_to_when_that_is_asked_for(

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_dra.embedded import protobuf
 from pytest_dra.embedded import typed
+from pytest_dra.embedded.negotiation import read_yaml
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Timeline
 from tests.embedded.client import PROTOBUF
@@ -233,3 +234,7 @@ def test_nulls_are_absent_and_empty_lists_are_seen_until_they_are_stored() -> No
         "spec": {"devices": {"requests": None}},
         "status": {},
     }
+
+
+def test_whole_numbers_of_yaml_lose_their_point_as_on_the_way_to_json() -> None:
+    assert repr(read_yaml(b"a: 1.0\nb: 1.5\nc: 1.0e+22\n")) == "{'a': 1, 'b': 1.5, 'c': 1e+22}"

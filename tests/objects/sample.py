@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from pytest_dra.api.versions import LATEST
+from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.objects.findings import Finding
 from pytest_dra.objects.judging import Review

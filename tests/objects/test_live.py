@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,7 @@ from pytest_dra.api.resources import RESOURCE_CLAIMS
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.commands.check import run
-from pytest_dra.timeline import Timeline
+from tests.clusters.started import started
 from tests.objects.sample import claim
 from tests.objects.sample import device_class
 from tests.objects.sample import resource_slice
@@ -23,14 +21,9 @@ from tests.plugin.conftest import QUICK
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedCluster]:
-    with tempfile.TemporaryDirectory(prefix="dra-", dir="/tmp") as directory:
-        made = EmbeddedCluster(Path(directory), kubernetes="1.37", timeline=Timeline())
-        made.start()
-        try:
-            monkeypatch.setenv("KUBECONFIG", str(made.admin_kubeconfig()))
-            yield made
-        finally:
-            made.stop()
+    with started() as made:
+        monkeypatch.setenv("KUBECONFIG", str(made.admin_kubeconfig()))
+        yield made
 
 
 def fill(cluster: EmbeddedCluster) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import pytest_dra
+from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.resources import DEVICE_TAINT_RULES
-from pytest_dra.api.versions import VERSIONS
 from pytest_dra.api.versions import Stage
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.featuregates import feature_gates
