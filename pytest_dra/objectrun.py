@@ -27,8 +27,8 @@ from pytest_dra.objects.reading import Given
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import read_files
 from pytest_dra.objects.rules import OF_SLICES
-from pytest_dra.objects.usage import CLASSES
 from pytest_dra.objects.shipped import OF_MANIFESTS
+from pytest_dra.objects.usage import CLASSES
 from pytest_dra.objects.usage import OF_USERS
 from pytest_dra.options import KUBERNETES_VERSIONS
 from pytest_dra.options import OptionError

@@ -33,9 +33,9 @@ from pytest_dra.objects.refusing import Judged
 from pytest_dra.objects.refusing import Server
 from pytest_dra.objects.rules import OF_SLICES
 from pytest_dra.objects.rules import Objects
-from pytest_dra.objects.usage import CLASSES
 from pytest_dra.objects.shipped import OF_MANIFESTS
 from pytest_dra.objects.shipped import Shipped
+from pytest_dra.objects.usage import CLASSES
 from pytest_dra.objects.usage import OF_USERS
 from pytest_dra.objects.usage import Shop
 from pytest_dra.profile import DEFAULT_PROFILE

@@ -35,7 +35,6 @@ from pytest_dra.spec import NotApplicable
 CHART: Final = "Chart.yaml"
 
 
-
 class Shipped:
     """What the manifests of a profile hold.
 
