@@ -16,8 +16,8 @@ from concurrent.futures import TimeoutError as StillRunning
 from contextlib import ExitStack
 
 from pytest_dra.bench import Bench
-from pytest_dra.site import BenchError
-from pytest_dra.site import Outcome
+from pytest_dra.outcome import BenchError
+from pytest_dra.outcome import Outcome
 from pytest_dra.site import Site
 
 CASE_LIMIT_S = 3600.0

@@ -22,6 +22,7 @@ from typing import Any
 
 from pytest_dra.catalogue import catalogue
 from pytest_dra.spec import Case
+from pytest_dra.spec import Depth
 from pytest_dra.spec import Level
 
 CASE_PACKAGE = "pytest_dra.conformance"
@@ -52,6 +53,8 @@ class Declared:
     ``begin`` starts what takes its time; it is called with the bench once the first case of the
     run has been judged, and must return at once. ``ahead`` disturbs the driver under test, and is
     called before the first case that does so, too: what settles then settles in their time.
+
+    ``live``: the body acts on a driver on a whole cluster.
     """
 
     case: Case
@@ -60,6 +63,7 @@ class Declared:
     apart_s: float = 0.0
     begin: Begin | None = None
     ahead: Begin | None = None
+    live: bool = False
 
     @property
     def disturbs(self) -> bool:
@@ -73,6 +77,7 @@ class Declared:
 
 
 _declared: dict[str, Declared] = {}
+_live: dict[str, Declared] = {}
 
 
 def case(
@@ -83,6 +88,7 @@ def case(
     apart_s: float = 0.0,
     begin: Begin | None = None,
     ahead: Begin | None = None,
+    live: bool = False,
 ) -> Callable[[Body], Body]:
     """Declare the decorated function as the body of a case of the catalogue.
 
@@ -93,6 +99,7 @@ def case(
         apart_s: see :class:`Declared`.
         begin: see :class:`Declared`.
         ahead: see :class:`Declared`.
+        live: see :class:`Declared`; a case can have a body of either kind.
 
     Raises:
         CaseError: unknown id, another level, or a docstring that is not the title.
@@ -108,15 +115,18 @@ def case(
         title = (body.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         if title.casefold() != found.title.casefold():
             raise CaseError(f"{id}: docstring {title!r}, title in the catalogue {found.title!r}")
-        _declared[id] = Declared(found, body, settles, apart_s, begin, ahead)
+        known = _live if live else _declared
+        known[id] = Declared(found, body, settles, apart_s, begin, ahead, live)
         setattr(body, ATTRIBUTE, id)
+        setattr(body, LIVE_ATTRIBUTE, live)
         return body
 
     return declare
 
 
 ATTRIBUTE = "dra_case_id"
-"""Name of the function attribute that carries the id to pytest's item."""
+LIVE_ATTRIBUTE = "dra_case_live"
+"""Names of the function attributes that carry the id to pytest's item, and whether it is live."""
 
 
 def case_id_of(function: Any) -> str | None:
@@ -125,23 +135,44 @@ def case_id_of(function: Any) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def declared(id: str) -> Declared:
+def is_live(function: Any) -> bool:
+    """True for the body of a case that acts on a whole cluster."""
+    return bool(getattr(function, LIVE_ATTRIBUTE, False))
+
+
+def declared(id: str, *, live: bool = False) -> Declared:
     """The declared case; imports the case modules if it has not been seen yet.
 
     Raises:
         CaseError: the suite has no such case.
     """
-    if id not in _declared:
-        package = importlib.import_module(CASE_PACKAGE)
-        for module in pkgutil.iter_modules(package.__path__):
-            if module.name.startswith("test_"):
-                importlib.import_module(f"{CASE_PACKAGE}.{module.name}")
-    if id not in _declared:
+    known = _live if live else _declared
+    if id not in known:
+        _import_all()
+    if id not in known:
         raise CaseError(f"{id}: the suite has no body for this case")
-    return _declared[id]
+    return known[id]
+
+
+def live_cases() -> frozenset[str]:
+    """Ids of the cases that can be judged on a whole cluster."""
+    _import_all()
+    return frozenset(_live)
+
+
+def _import_all() -> None:
+    package = importlib.import_module(CASE_PACKAGE)
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name.startswith("test_"):
+            importlib.import_module(f"{CASE_PACKAGE}.{module.name}")
+
+
+def locked() -> frozenset[str]:
+    """Ids of all cases that the suite has, from its lock file (nothing is imported)."""
+    text = importlib.resources.files(CASE_PACKAGE).joinpath(LOCK_FILE).read_text("utf-8")
+    return frozenset(line.split()[0] for line in text.splitlines() if line and line[0] != "#")
 
 
 def implemented() -> frozenset[str]:
-    """Ids of the cases that the suite has, from its lock file (nothing is imported)."""
-    text = importlib.resources.files(CASE_PACKAGE).joinpath(LOCK_FILE).read_text("utf-8")
-    return frozenset(line.split()[0] for line in text.splitlines() if line and line[0] != "#")
+    """Those of them that can be judged without a whole cluster."""
+    return frozenset(id for id in locked() if catalogue().case(id).depth is not Depth.CLUSTER)

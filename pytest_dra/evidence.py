@@ -16,7 +16,7 @@ from pytest_dra.report.results import State
 from pytest_dra.timeline import Entry
 
 if TYPE_CHECKING:
-    from pytest_dra.site import Outcome
+    from pytest_dra.outcome import Outcome
 
 NOTABLE = frozenset({State.FAILED, State.ERRORED})
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -26,6 +27,12 @@ REQUEST_TIMEOUT_S = 15.0
 BODY_LIMIT = 64 * 1024 * 1024
 """Bytes read of one answer: ten times the largest list that a suite could make."""
 
+
+_NOT_FOUND = 404
+_REFUSED = 400
+_STDOUT = 1
+_STDERR = 2
+"""Status codes, and channels of a command's outputs."""
 
 _CHUNK = 64 * 1024
 """Bytes of a watch that are read at once, at most."""
@@ -184,6 +191,78 @@ class Client:
         query = _query(fieldSelector=field_selector)
         return self._request("DELETE", resource.path(namespace=namespace), query=query)
 
+    def resource(self, api_version: str, kind: str) -> Resource | None:
+        """How the server serves a kind; None if it does not."""
+        group, _, version = api_version.rpartition("/")
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        try:
+            answer = self._request("GET", path)
+        except KubeError as error:
+            if error.code == _NOT_FOUND:
+                return None
+            raise
+        for each in answer.get("resources") or ():
+            if each["kind"] == kind and "/" not in each["name"]:
+                return Resource(group, version, each["name"], kind, bool(each["namespaced"]))
+        return None
+
+    def log(self, namespace: str, pod: str, container: str, *, lines: int) -> str:
+        """The end of a container's output. Raises KubeError while there is none."""
+        path = resources.PODS.path(namespace=namespace, name=pod, subresource="log")
+        query = _query(container=container, tailLines=str(lines))
+        response = self._open("GET", path, query=query, timeout=REQUEST_TIMEOUT_S)
+        text: bytes = response.read(BODY_LIMIT)
+        response.release_conn()
+        if response.status >= _REFUSED:
+            _decode("GET", path, response.status, text)
+        return text.decode(errors="replace")
+
+    def run(
+        self, namespace: str, pod: str, container: str, argv: Sequence[str], *, timeout_s: float
+    ) -> tuple[int, str, str]:
+        """Run a command in a container: its exit status, and the two outputs.
+
+        Raises:
+            KubeError: it cannot be run, or does not end in time.
+        """
+        from kubernetes.stream.ws_client import WSClient
+
+        path = resources.PODS.path(namespace=namespace, name=pod, subresource="exec")
+        words = [("command", word) for word in argv]
+        query = urlencode(
+            [*words, ("container", container), ("stdout", "true"), ("stderr", "true")]
+        )
+        configuration = self._api.configuration
+        url = f"{configuration.host}{path}?{query}"
+        try:
+            stream: Any = WSClient(  # type: ignore[no-untyped-call]
+                configuration, url, self._identity(), True
+            )
+            stream.run_forever(timeout=timeout_s)
+            if stream.is_open():
+                stream.close()
+                raise KubeError(f"exec {argv[0]} in {namespace}/{pod}: no end", code=0)
+            code = stream.returncode
+            return (
+                -1 if code is None else int(code),
+                stream.read_channel(_STDOUT),
+                stream.read_channel(_STDERR),
+            )
+        except (OSError, ValueError, TypeError, LookupError) as error:
+            raise KubeError(f"exec {argv[0]} in {namespace}/{pod}: {error}", code=0) from error
+        except Exception as error:
+            # What the library raises where the server refuses has no common class.
+            raise KubeError(
+                f"exec {argv[0]} in {namespace}/{pod}: {error}", code=getattr(error, "status", 0)
+            ) from error
+
+    def _identity(self) -> dict[str, str]:
+        """Headers of each request: who asks."""
+        headers = {"Accept": "application/json", "User-Agent": "pytest-dra"}
+        for setting in self._api.configuration.auth_settings().values():
+            headers[setting["key"]] = setting["value"]
+        return headers
+
     def _request(
         self,
         method: str,
@@ -219,9 +298,7 @@ class Client:
         import urllib3
 
         configuration = self._api.configuration
-        headers = {"Accept": "application/json", "User-Agent": "pytest-dra"}
-        for setting in configuration.auth_settings().values():
-            headers[setting["key"]] = setting["value"]
+        headers = self._identity()
         data = None
         if body is not None:
             headers["Content-Type"] = content_type

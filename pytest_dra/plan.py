@@ -10,6 +10,7 @@ from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.soak import Soak
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.launch import Component
+from pytest_dra.live.plan import LivePlan
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile.rights import Rights
 
@@ -21,7 +22,8 @@ class Plan:
     ``attachment``: how a driver is waited for that somebody else starts; None: the suite starts it.
     ``patient``: deadlines are lifted. ``feature_gates``: those of the API server that are not at
     their defaults. ``binaries``: of a real API server; None: the embedded one. ``rights``: what the
-    driver may do there; None: everything.
+    driver may do there; None: everything. ``live``: how the driver gets onto a whole cluster, which
+    is judged then; None: it runs on the bench.
     """
 
     components: tuple[Component, ...]
@@ -42,3 +44,4 @@ class Plan:
     soak: Soak = dataclasses.field(default_factory=Soak)
     attachment: Attachment | None = None
     patient: bool = False
+    live: LivePlan | None = None

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_dra.cases import case_id_of
+from pytest_dra.outcome import Outcome
 from pytest_dra.running import Run
-from pytest_dra.site import Outcome
 
 OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""

@@ -23,6 +23,7 @@ from pytest_dra.catalogue import catalogue
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
+from pytest_dra.outcome import Outcome
 from pytest_dra.planning import plan_of
 from pytest_dra.recorder import Recorder
 from pytest_dra.report.exits import exit_reason
@@ -43,7 +44,6 @@ from pytest_dra.showing import SKIPPING
 from pytest_dra.showing import show_judged
 from pytest_dra.showing import show_unjudged
 from pytest_dra.site import UNSTARTABLE
-from pytest_dra.site import Outcome
 from pytest_dra.spec import Depth
 
 OK = 0

@@ -7,6 +7,7 @@ of a run under xdist come to the same result.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from contextlib import ExitStack
 from contextlib import suppress
@@ -19,9 +20,14 @@ from pytest_dra.cases import Begin
 from pytest_dra.cases import Declared
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
+from pytest_dra.cases import live_cases
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.kubelet import Plugin
 from pytest_dra.launch import Keeper
+from pytest_dra.live import LiveBench
+from pytest_dra.livesite import LiveSite
+from pytest_dra.outcome import BenchError
+from pytest_dra.outcome import Outcome
 from pytest_dra.plan import Plan
 from pytest_dra.profile import missing_inputs
 from pytest_dra.profile import not_applicable
@@ -33,8 +39,6 @@ from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
 from pytest_dra.report.results import unsupported
 from pytest_dra.report.results import waived
-from pytest_dra.site import BenchError
-from pytest_dra.site import Outcome
 from pytest_dra.site import Site
 from pytest_dra.spec import Case
 from pytest_dra.spec import UnsupportedEnvironment
@@ -55,6 +59,7 @@ class Session:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._keeper: Keeper | None = None
+        self._live = LiveSite(plan, self._start_keeper) if plan.live else None
         self._site = self._new_site()
         self._annexes = Annexes(
             plan.benches - 1, self._new_site, self._judge_on, fits=Site.has_plugin
@@ -70,7 +75,22 @@ class Session:
     @property
     def bench(self) -> Bench:
         """The bench of the first site. Raises as :attr:`Site.bench` does."""
+        if self._live is not None:
+            raise BenchError(
+                "there is no bench round a driver on a whole cluster: use --dra-cluster=embedded"
+            )
         return self._site.bench
+
+    @property
+    def live(self) -> LiveBench:
+        """The bench of a whole cluster.
+
+        Raises:
+            BenchError: the run has none.
+        """
+        if self._live is None:
+            raise BenchError("there is no whole cluster: choose one with --dra-cluster=kind")
+        return self._live.bench
 
     @property
     def cluster(self) -> Cluster:
@@ -104,6 +124,8 @@ class Session:
                 stack.callback(keeper.close)
             stack.callback(self._site.close)
             stack.callback(self._annexes.close)
+            if self._live is not None:
+                stack.callback(self._live.close)
 
     def plugin(self) -> Plugin | None:
         """The registered plugin as it is now, for the report."""
@@ -112,6 +134,15 @@ class Session:
     def driver_name(self) -> str:
         """The driver's name as far as it is known."""
         return self._site.driver_name()
+
+    def declared(self, id: str) -> Declared:
+        """The case with the body that fits the run. Raises CaseError."""
+        return declared(id, live=self.plan.live is not None)
+
+    @functools.cached_property
+    def available(self) -> frozenset[str]:
+        """Ids of the cases that have a body that fits the run."""
+        return live_cases() if self.plan.live else implemented()
 
     # what is judged
 
@@ -122,7 +153,7 @@ class Session:
             KeyboardInterrupt: and other exceptions that are no Exception; nothing is kept then.
         """
         if id not in self._outcomes:
-            self._outcomes[id] = self._judge(declared(id))
+            self._outcomes[id] = self._judge(self.declared(id))
             self._begin_others(self._outcomes[id])
         return self._outcomes[id]
 
@@ -165,7 +196,7 @@ class Session:
                     begin(bench)
 
     def _is_decided(self, id: str) -> bool:
-        case, profile = declared(id).case, self.plan.profile
+        case, profile = self.declared(id).case, self.plan.profile
         return (
             id in self._outcomes
             or id in profile.waivers
@@ -181,11 +212,13 @@ class Session:
         early = self._without_running(case)
         if early is not None:
             return Outcome(early)
+        if self._live is not None:
+            return self._live.judge(what)
         outcome = self._annexes.outcome(case.id)
         return self._judge_on(case.id, self._site) if outcome is None else outcome
 
     def _judge_on(self, id: str, site: Site) -> Outcome:
-        what = declared(id)
+        what = self.declared(id)
         return site.judge(what, works=self._needs_working_driver(what.case))
 
     def _without_running(self, case: Case) -> CaseResult | None:
@@ -211,14 +244,14 @@ class Session:
 
     def _unable(self, case: Case) -> UnsupportedEnvironment | None:
         """Why this run cannot judge the case, where that is known beforehand."""
-        if self.plan.attachment and declared(case.id).takes_down:
+        if self.plan.attachment and self.declared(case.id).takes_down:
             return not_ours("restart it")
         return time_is_not_judged(case) if self.plan.patient else None
 
     def _blockers(self, case: Case) -> set[str]:
         """The cases at the root of why this one is pointless."""
         for id in case.needs:
-            if id not in implemented():
+            if id not in self.available:
                 continue
             if self.judge(id).result.state in BLOCKING:
                 return self._roots(id)
@@ -235,7 +268,7 @@ class Session:
     def _needs_working_driver(self, case: Case) -> bool:
         """True if the case rests, directly or not, on a claim that can be prepared."""
         return any(
-            id == WORKING or self._needs_working_driver(declared(id).case)
+            id == WORKING or self._needs_working_driver(self.declared(id).case)
             for id in case.needs
-            if id in implemented()
+            if id in self.available
         )

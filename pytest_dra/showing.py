@@ -6,6 +6,8 @@ import pytest
 
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch import LaunchError
+from pytest_dra.outcome import BenchError
+from pytest_dra.outcome import Outcome
 from pytest_dra.recorder import FACTS
 from pytest_dra.recorder import RESULT
 from pytest_dra.report.exits import fails_run
@@ -17,8 +19,6 @@ from pytest_dra.report.results import State
 from pytest_dra.report.results import not_run
 from pytest_dra.report.telling import failure_text
 from pytest_dra.session import Session
-from pytest_dra.site import BenchError
-from pytest_dra.site import Outcome
 from pytest_dra.spec import Case
 
 LOG_LINES = 30

@@ -9,14 +9,12 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 import time
-import traceback
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import ExitStack
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Setup
@@ -30,19 +28,12 @@ from pytest_dra.kube import KubeError
 from pytest_dra.kubelet import Plugin
 from pytest_dra.launch import Keeper
 from pytest_dra.launch import LaunchError
+from pytest_dra.outcome import BenchError
+from pytest_dra.outcome import Outcome
+from pytest_dra.outcome import ended
 from pytest_dra.plan import Plan
 from pytest_dra.report.excerpt import excerpt
 from pytest_dra.report.results import CaseResult
-from pytest_dra.report.results import State
-from pytest_dra.report.results import blocked_by
-from pytest_dra.report.results import failed
-from pytest_dra.report.results import not_run
-from pytest_dra.report.results import unsupported
-from pytest_dra.spec import Blocked
-from pytest_dra.spec import NotApplicable
-from pytest_dra.spec import UnsupportedEnvironment
-from pytest_dra.spec import Violation
-from pytest_dra.timeline import Entry
 from pytest_dra.timeline import Timeline
 
 UNSTARTABLE = (ClusterError, KubeError, LaunchError, OSError)
@@ -50,26 +41,6 @@ UNSTARTABLE = (ClusterError, KubeError, LaunchError, OSError)
 
 TRAFFIC_LIMIT = 2000
 """Entries of the timeline that are kept of one case; the newest ones."""
-
-
-class BenchError(Exception):
-    """The bench cannot be made, which was told at length before; never the driver's fault."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
-    """A result, the exception behind it if there was one (for pytest's traceback), and its site.
-
-    ``traffic`` is what the timeline has of the case, and ``log`` the end of the driver's output
-    when it had ended: both are empty for a case that was decided without running.
-    ``cluster_logs`` are the ends of the output of the cluster's own programs, by name.
-    """
-
-    result: CaseResult
-    error: BaseException | None = None
-    traffic: tuple[Entry[Any], ...] = ()
-    log: str = ""
-    cluster_logs: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 class Site:
@@ -227,22 +198,12 @@ class Site:
     def _run(
         self, what: Declared, serial: int, *, works: bool
     ) -> tuple[CaseResult, BaseException | None]:
-        case = what.case
-        try:
+        def act() -> None:
             bench = self.bench
             bench.warnings.clear()
-            with bench.case(case, works=works):
+            with bench.case(what.case, works=works):
                 what.body(bench)
-        except Violation as violation:
-            lines = excerpt(self.timeline, violation.proof, since=serial)
-            return failed(case, violation, excerpt=lines), violation
-        except Blocked as blocked:
-            return not_run(case, blocked_by([blocked.by])), None
-        except NotApplicable as reason:
-            return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=str(reason)), None
-        except UnsupportedEnvironment as reason:
-            return unsupported(case, reason), None
-        except Exception as error:
-            text = "".join(traceback.format_exception(error))
-            return CaseResult(case=case, state=State.ERRORED, error=text), error
-        return CaseResult(case=case, state=State.PASSED), None
+
+        return ended(
+            what.case, act, lines=lambda proof: excerpt(self.timeline, proof, since=serial)
+        )

@@ -1,13 +1,15 @@
 """Keeps driver processes on behalf of pytest, and leaves nothing behind, however pytest ends.
 
-A script of its own, standard library and ``removal.py`` only, run as ``python -I -S keeper.py
-PARENT_PID`` in a session of its own. It reads one JSON object a line from standard input and
-answers with one a line on standard output:
+A script of its own, standard library, ``removal.py`` and ``descent.py`` only, run as ``python -I
+-S keeper.py PARENT_PID`` in a session of its own. It reads one JSON object a line from standard
+input and answers with one a line on standard output:
 
 ``{"seq", "do": "own", "path"}``                               a directory to remove at the end
 ``{"seq", "do": "spawn", "argv", "env", "cwd", "log", "log_bytes"}``  -> ``{"seq", "id", "pid"}``
 ``{"seq", "do": "signal", "id", "signal"}``                    to the process group
 ``{"seq", "do": "kill", "id"}``                                SIGKILL to all that came of it
+``{"seq", "do": "at_end", "name", "argv", "env"}``              a command to run at the end
+``{"seq", "do": "forget", "name"}``                             not to run it any more
 ``{"seq", "do": "close"}``                                     end everything; answered at the end
 
 An answer with ``error`` says what went wrong. ``{"event": "exit", "id", "code"}`` reports the end
@@ -52,6 +54,9 @@ REAP_LIMIT_S = 10.0
 REAP_PAUSE_S = 0.01
 """Between two looks at killed processes, which are gone within milliseconds."""
 
+LAST_LIMIT_S = 120.0
+"""Longest run of a command at the end: the deletion of a cluster of several nodes."""
+
 TICK_S = 1.0
 """Longest sleep of the loop; everything wakes it, so this is only a bound."""
 
@@ -60,10 +65,18 @@ TAIL_PARTS = 4
 
 Message = dict[str, Any]
 
-REMOVE: Callable[[str], bool] = runpy.run_path(str(Path(__file__).with_name("removal.py")))[
-    "remove"
-]
-"""Removes an owned directory; a file of its own, which a script alone has no package to import."""
+
+def _beside(file: str) -> dict[str, Any]:
+    """What another file of this folder has: a script alone has no package to import."""
+    return runpy.run_path(str(Path(__file__).with_name(file)))
+
+
+REMOVE: Callable[[str], bool] = _beside("removal.py")["remove"]
+
+_descent = _beside("descent.py")
+process_table: Callable[[], dict[int, tuple[int, int, int]]] = _descent["process_table"]
+descendants: Callable[[int, dict[int, tuple[int, int, int]]], set[int]] = _descent["descendants"]
+marked: Callable[[int, bytes], bool] = _descent["marked"]
 
 _libc = ctypes.CDLL(None)
 
@@ -121,45 +134,6 @@ class Child:
         self.ended = False
 
 
-def process_table() -> dict[int, tuple[int, int, int]]:
-    """Pid -> parent, process group, session of every process that can be seen."""
-    table: dict[int, tuple[int, int, int]] = {}
-    with os.scandir("/proc") as entries:
-        names = [entry.name for entry in entries if entry.name.isdigit()]
-    for name in names:
-        try:
-            # The command may contain blanks and brackets; the fields come after the last one.
-            fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
-            table[int(name)] = (int(fields[1]), int(fields[2]), int(fields[3]))
-        except (OSError, IndexError, ValueError):
-            continue
-    return table
-
-
-def descendants(root: int, table: dict[int, tuple[int, int, int]]) -> set[int]:
-    """All processes below ``root``, without itself."""
-    children: dict[int, list[int]] = {}
-    for pid, (parent, _, _) in table.items():
-        children.setdefault(parent, []).append(pid)
-    found: set[int] = set()
-    pending = [root]
-    while pending:
-        for pid in children.get(pending.pop(), []):
-            if pid not in found:
-                found.add(pid)
-                pending.append(pid)
-    return found
-
-
-def marked(pid: int, mark: bytes) -> bool:
-    """True if the process was started with our marker in its environment."""
-    try:
-        with Path(f"/proc/{pid}/environ").open("rb") as file:
-            return mark in file.read(LINE_LIMIT).split(b"\0")
-    except OSError:
-        return False
-
-
 class Keeper:
     """The loop. Single-threaded, so that nothing happens between fork and exec by surprise."""
 
@@ -168,6 +142,7 @@ class Keeper:
         self.selector = selectors.DefaultSelector()
         self.children: dict[int, Child] = {}
         self.owned: dict[str, int] = {}
+        self.last: dict[str, tuple[list[str], dict[str, str]]] = {}
         self.buffer = b""
         self.closing: int | None = None
         self.orphaned = False
@@ -176,6 +151,8 @@ class Keeper:
             "spawn": self._spawn,
             "signal": self._signal,
             "kill": self._kill,
+            "at_end": self._at_end,
+            "forget": self._forget,
         }
 
     def run(self) -> None:
@@ -320,6 +297,28 @@ class Keeper:
             time.sleep(REAP_PAUSE_S)
         return {}
 
+    def _at_end(self, command: Message) -> Message:
+        self.last[command["name"]] = (list(command["argv"]), dict(command["env"]))
+        return {}
+
+    def _forget(self, command: Message) -> Message:
+        self.last.pop(command["name"], None)
+        return {}
+
+    def _run_last(self) -> None:
+        for argv, env in self.last.values():
+            with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+                subprocess.run(
+                    argv,
+                    env=env,
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    timeout=LAST_LIMIT_S,
+                    check=False,
+                )
+
     def _mark(self, number: int) -> str:
         return f"{os.getpid()}.{number}"
 
@@ -366,6 +365,7 @@ class Keeper:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(REAP_PAUSE_S)
+        self._run_last()
         for path, descriptor in list(self.owned.items()):
             moved = whereabouts(descriptor)
             if REMOVE(path) and (not moved or REMOVE(moved)):

@@ -29,6 +29,9 @@ START_S = 20.0
 ANSWER_S = 15.0
 """Longest wait for any other answer. The keeper itself spends at most 10 s on ending processes."""
 
+LAST_S = 130.0
+"""Longest wait for each command that was promised: above the keeper's own limit for it."""
+
 CLOSE_S = 30.0
 """Longest wait for the end of everything, removal of directories included."""
 
@@ -68,6 +71,7 @@ class Keeper:
         self._sequence = 0
         self._owner = os.getpid()
         self._broken = ""
+        self._last: set[str] = set()
 
     def __enter__(self) -> Keeper:
         self.start()
@@ -117,6 +121,21 @@ class Keeper:
         """
         self._ask({"do": "own", "path": str(path)}, f"own the directory {path}")
 
+    def run_at_end(self, name: str, argv: Sequence[str], *, env: Mapping[str, str]) -> None:
+        """Have a command run at the end, once all processes are gone, unless it is forgotten.
+
+        Raises:
+            LaunchError: the keeper does not run.
+        """
+        command = {"do": "at_end", "name": name, "argv": list(argv), "env": dict(env)}
+        self._ask(command, f"promise to run {argv[0]!r}")
+        self._last.add(name)
+
+    def forget(self, name: str) -> None:
+        """Do not run the command that was promised under this name. Raises LaunchError."""
+        self._ask({"do": "forget", "name": name}, f"forget {name!r}")
+        self._last.discard(name)
+
     def spawn(
         self,
         argv: Sequence[str],
@@ -164,9 +183,10 @@ class Keeper:
             return
         left: list[str] = []
         problem = ""
+        close_s = CLOSE_S + LAST_S * len(self._last)
         try:
             if script.poll() is None:
-                answer = self._exchange(script, {"do": "close"}, CLOSE_S)
+                answer = self._exchange(script, {"do": "close"}, close_s)
                 left = answer.get("left", [])
         except LaunchError as error:
             problem = str(error)

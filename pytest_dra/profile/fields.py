@@ -154,7 +154,8 @@ FIELDS: Final = (
     Field("injection.kind", "cdi, nri or none.", "cdi"),
     Field(
         "injection.probe",
-        "A command that lists devices in a container, and how many of each kind it sees.",
+        "A command that lists devices in a container, a line each, and how many lines begin with "
+        "each kind for one allocated device.",
         "{ command: [ls, /dev], expect: { gpu: 1 } }",
     ),
     Field(

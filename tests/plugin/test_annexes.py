@@ -10,12 +10,12 @@ import pytest
 from pytest_dra.annexes import Annexes
 from pytest_dra.catalogue import catalogue
 from pytest_dra.options import resolve
+from pytest_dra.outcome import Outcome
 from pytest_dra.plan import Plan
 from pytest_dra.planning import plan_of
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.session import Session
-from pytest_dra.site import Outcome
 from pytest_dra.site import Site
 from tests.plugin.conftest import Runs
 

@@ -13,11 +13,11 @@ from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch import Keeper
 from pytest_dra.options import resolve
+from pytest_dra.outcome import BenchError
 from pytest_dra.plan import Plan
 from pytest_dra.planning import plan_of
 from pytest_dra.report.results import State
 from pytest_dra.session import Session
-from pytest_dra.site import BenchError
 from pytest_dra.site import Site
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation

@@ -1,0 +1,137 @@
+"""The local container engine, Docker or Podman, by its command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.launch.tool import ToolError
+from pytest_dra.launch.tool import call
+from pytest_dra.launch.tool import find
+
+DOCKER: Final = "docker"
+PODMAN: Final = "podman"
+ENGINES: Final = (DOCKER, PODMAN)
+
+ANSWER_S: Final = 30.0
+"""Longest wait for an answer of the engine; a busy one takes seconds."""
+
+BUILD_S: Final = 900.0
+"""Longest build of an image: a base image may have to be pulled first."""
+
+SAVE_S: Final = 300.0
+"""Longest export of an image: gigabytes to a slow disk."""
+
+
+class Engine:
+    """See the module.
+
+    Args:
+        program: ``docker`` or ``podman``, or a path that ends in one of them.
+    """
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.name = PODMAN if PODMAN in Path(program).name else DOCKER
+
+    def call(
+        self,
+        arguments: Sequence[str],
+        *,
+        timeout_s: float = ANSWER_S,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """Ask the engine; its output.
+
+        Raises:
+            ToolError: it refuses, or does not answer.
+        """
+        return call([self.program, *arguments], timeout_s=timeout_s, stdin=stdin, env=env)
+
+    def must_answer(self) -> None:
+        """Check that the engine can be used.
+
+        Raises:
+            ClusterError: it cannot; with what to do.
+        """
+        try:
+            self.call(["info", "--format", "{{json .}}"])
+        except ToolError as error:
+            said = error.said.rpartition("\n")[2] or str(error)
+            raise ClusterError(
+                f"{self.name} does not answer: {said}. Start it, or see whether this user may use "
+                f"it ('{self.program} info' must work)"
+            ) from error
+
+    def has_image(self, image: str) -> bool:
+        """True if the engine holds an image of this name."""
+        try:
+            self.call(["image", "inspect", "--format", "{{.Id}}", image])
+        except ToolError as error:
+            if error.code is None:
+                raise
+            return False
+        return True
+
+    def image_id(self, image: str) -> str:
+        """Digest of an image's configuration, for the report. Raises ToolError."""
+        return self.call(["image", "inspect", "--format", "{{.Id}}", image]).strip()
+
+    def build(self, folder: Path, *, tag: str, arguments: Mapping[str, str]) -> None:
+        """Build an image of a folder with a Dockerfile. Raises ToolError."""
+        given = [
+            word for key, value in arguments.items() for word in ("--build-arg", f"{key}={value}")
+        ]
+        self.call(["build", "--tag", tag, *given, str(folder)], timeout_s=BUILD_S)
+
+    def save(self, image: str, file: Path) -> None:
+        """Write an image to a Docker archive. Raises ToolError."""
+        self.call(["save", "--output", str(file), image], timeout_s=SAVE_S)
+
+    def inside(self, container: str, argv: Sequence[str], *, timeout_s: float = ANSWER_S) -> str:
+        """Run a command in a container that runs; its output. Raises ToolError."""
+        return self.call(["exec", container, *argv], timeout_s=timeout_s)
+
+    def containers(self, label: str) -> dict[str, str]:
+        """Names of all containers with a label, running or not, and the label's value."""
+        lines = self.call(
+            ["ps", "--all", "--filter", f"label={label}", "--format", "{{json .}}"]
+        ).splitlines()
+        found = {}
+        for line in lines:
+            about = json.loads(line)
+            names = about.get("Names")
+            name = names[0] if isinstance(names, list) else str(names).partition(",")[0]
+            found[name] = _label(about.get("Labels"), label)
+        return found
+
+
+def _label(labels: object, wanted: str) -> str:
+    """The value of a label, which Docker lists as text and Podman as a mapping."""
+    if isinstance(labels, dict):
+        return str(labels.get(wanted, ""))
+    pairs = dict(each.partition("=")[::2] for each in str(labels or "").split(","))
+    return pairs.get(wanted, "")
+
+
+def find_engine(wanted: str = "") -> Engine:
+    """The engine by name or path; else the first one on PATH, Docker before Podman.
+
+    Raises:
+        ClusterError: there is none; with what to do.
+    """
+    for program in [wanted] if wanted else ENGINES:
+        path = find(program)
+        if path is not None:
+            return Engine(path)
+    if wanted:
+        raise ClusterError(f"container engine {wanted}: not found on PATH, nor is it a program")
+    raise ClusterError(
+        "no container engine: neither docker nor podman is on PATH. Install one of them, or use "
+        "--dra-cluster=embedded, which needs none"
+    )

@@ -1,0 +1,107 @@
+"""Claims and pods as objects: what is asked for, and who uses it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Final
+
+from pytest_dra.spec import Json
+
+STAY: Final = 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done'
+"""A container that does nothing and ends at once when it is asked to."""
+
+GRACE_S: Final = 5
+"""Grace period of the pods: they need none, and a kubelet waits no longer."""
+
+CONTAINER: Final = "main"
+CLAIM: Final = "devices"
+REQUEST: Final = "device"
+"""Names within a pod or claim where a case needs one only."""
+
+HOST_NAME: Final = "kubernetes.io/hostname"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One request of a claim: so many devices of a class that match the selectors (CEL)."""
+
+    device_class: str
+    name: str = REQUEST
+    count: int = 1
+    selectors: tuple[str, ...] = ()
+
+    def body(self) -> Json:
+        """The request as an object of resource.k8s.io/v1."""
+        exactly: Json = {"deviceClassName": self.device_class}
+        if self.count != 1:
+            exactly["count"] = self.count
+        if self.selectors:
+            exactly["selectors"] = [{"cel": {"expression": each}} for each in self.selectors]
+        return {"name": self.name, "exactly": exactly}
+
+
+def claim_spec(*asks: Ask) -> Json:
+    """The spec of a claim with these requests."""
+    return {"devices": {"requests": [each.body() for each in asks]}}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What a container uses: claims by their name in the pod, with a request or all (None)."""
+
+    name: str = CONTAINER
+    claims: tuple[tuple[str, str | None], ...] = ()
+    first: bool = False
+
+    def body(self, image: str, *, command: Sequence[str]) -> Json:
+        """The container as an object."""
+        claims = [
+            {"name": claim, **({"request": request} if request else {})}
+            for claim, request in self.claims
+        ]
+        made: Json = {"name": self.name, "image": image, "imagePullPolicy": "IfNotPresent"}
+        made["command"] = list(command)
+        if claims:
+            made["resources"] = {"claims": claims}
+        return made
+
+
+def pod_spec(
+    *,
+    image: str,
+    node: str,
+    uses: Sequence[Use],
+    claims: Mapping[str, str] | None = None,
+    templates: Mapping[str, str] | None = None,
+) -> Json:
+    """The spec of a pod that does nothing with devices.
+
+    Args:
+        image: has a shell.
+        node: where it has to run; the scheduler decides whether it can.
+        uses: its containers; those with ``first`` initialise it.
+        claims: names of claims by their names in the pod.
+        templates: the same, of templates.
+    """
+    entries = [{"name": name, "resourceClaimName": claim} for name, claim in (claims or {}).items()]
+    entries += [
+        {"name": name, "resourceClaimTemplateName": template}
+        for name, template in (templates or {}).items()
+    ]
+    spec: Json = {
+        "nodeSelector": {HOST_NAME: node},
+        "terminationGracePeriodSeconds": GRACE_S,
+        "restartPolicy": "Never",
+        "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
+        "containers": [
+            each.body(image, command=["sh", "-c", STAY]) for each in uses if not each.first
+        ],
+    }
+    first = [each for each in uses if each.first]
+    if first:
+        spec["initContainers"] = [each.body(image, command=["true"]) for each in first]
+    if entries:
+        spec["resourceClaims"] = entries
+    return spec

@@ -1,0 +1,99 @@
+"""Claims and templates of a case on a cluster."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from pytest_dra.api import resources
+from pytest_dra.api.resources import Resource
+from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
+from pytest_dra.live.pods import EVERY_S
+from pytest_dra.spec import Json
+from pytest_dra.spec import Violation
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+RELEASED_S: Final = 120.0
+"""Longest way from a pod's end to the end of its claim, or of the claim's allocation."""
+
+_NOT_FOUND: Final = 404
+
+
+class Claims:
+    """See the module.
+
+    Args:
+        client: the suite's own identity.
+        namespace: where they are made.
+    """
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._made: list[tuple[Resource, str]] = []
+
+    def create(self, name: str, spec: Json) -> Json:
+        """Make a claim. Raises KubeError."""
+        return self._create(resources.RESOURCE_CLAIMS, name, spec)
+
+    def template(self, name: str, spec: Json) -> Json:
+        """Make a template of claims. Raises KubeError."""
+        return self._create(resources.RESOURCE_CLAIM_TEMPLATES, name, {"spec": spec})
+
+    def _create(self, resource: Resource, name: str, spec: Json) -> Json:
+        body = {"metadata": {"name": name}, "spec": spec}
+        made = self._client.create(resource, body, namespace=self._namespace)
+        self._made.append((resource, name))
+        return made
+
+    def state(self, name: str) -> Json | None:
+        """A claim as it is now; None if it is gone."""
+        try:
+            return self._client.get(resources.RESOURCE_CLAIMS, name, namespace=self._namespace)
+        except KubeError as error:
+            if error.code == _NOT_FOUND:
+                return None
+            raise
+
+    def devices(self, name: str) -> list[tuple[str, str, str]]:
+        """What is allocated to a claim: driver, pool and device of each result."""
+        status = (self.state(name) or {}).get("status") or {}
+        results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
+        return [(each["driver"], each["pool"], each["device"]) for each in results]
+
+    def must_be_deallocated(self, name: str) -> None:
+        """Wait until nothing is allocated to a claim that stays.
+
+        Raises:
+            Violation: something still is.
+        """
+        free = poll(lambda: not self.devices(name), Deadline.after(RELEASED_S), every_s=EVERY_S)
+        if not free:
+            raise Violation(
+                f"claim {self._namespace}/{name} after the end of its pod",
+                got=f"allocated: {self.devices(name)}",
+                want=f"deallocated within {RELEASED_S:g} s",
+            )
+
+    def must_go(self, name: str) -> None:
+        """Wait until a claim that was made from a template is gone.
+
+        Raises:
+            Violation: it is not.
+        """
+        gone = poll(lambda: self.state(name) is None, Deadline.after(RELEASED_S), every_s=EVERY_S)
+        if not gone:
+            raise Violation(
+                f"claim {self._namespace}/{name}, made from a template, after the end of its pod",
+                got=f"still there: {(self.state(name) or {}).get('status')}",
+                want=f"deleted within {RELEASED_S:g} s",
+            )
+
+    def clear(self) -> None:
+        """Delete what was made; pods that use it have gone before."""
+        made, self._made = self._made, []
+        for resource, name in made:
+            with suppress(KubeError):
+                self._client.delete(resource, name, namespace=self._namespace, grace_s=None)

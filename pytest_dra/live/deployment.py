@@ -1,0 +1,112 @@
+"""Objects on a cluster that this run has made: labelled, and removed at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from pytest_dra.api.resources import Resource
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
+from pytest_dra.spec import Json
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+LABEL: Final = "pytest-dra.dev/run"
+"""Label of everything that a run makes on a cluster; its value is the run."""
+
+GONE_S: Final = 120.0
+"""Longest wait for the end of what was deleted: namespaces with pods take some tens of seconds."""
+
+EVERY_S: Final = 0.5
+"""Between two looks at what is being deleted."""
+
+DEFAULT_NAMESPACE: Final = "default"
+
+_CONFLICT: Final = 409
+_NOT_FOUND: Final = 404
+
+
+class Deployment:
+    """See the module.
+
+    Args:
+        client: with the rights to make the objects.
+        run: value of the label.
+        objects: in the order in which they are made.
+    """
+
+    def __init__(self, client: Client, *, run: str, objects: Sequence[Json]) -> None:
+        self._client = client
+        self._run = run
+        self._objects = objects
+        self._made: list[tuple[Resource, str | None, str]] = []
+        self._kinds: dict[tuple[str, str], Resource] = {}
+
+    def apply(self) -> None:
+        """Make the objects.
+
+        Raises:
+            ClusterError: the server refuses one, or it is there already and not of this run.
+        """
+        for item in self._objects:
+            self._create(item)
+
+    def _create(self, item: Json) -> None:
+        resource = self._served(item)
+        metadata = dict(item.get("metadata") or {})
+        metadata["labels"] = {**(metadata.get("labels") or {}), LABEL: self._run}
+        name = str(metadata.get("name") or "")
+        namespace = (
+            (metadata.get("namespace") or DEFAULT_NAMESPACE) if resource.namespaced else None
+        )
+        shown = f"{item['kind']} {f'{namespace}/' if namespace else ''}{name}"
+        try:
+            made = self._client.create(
+                resource, {**item, "metadata": metadata}, namespace=namespace
+            )
+        except KubeError as error:
+            if error.code == _CONFLICT:
+                raise ClusterError(
+                    f"{shown} exists on the cluster and is not of this run: remove it, or judge "
+                    "what is installed with --dra-driver=installed"
+                ) from error
+            raise ClusterError(f"{shown} cannot be made: {error}") from error
+        self._made.append((resource, namespace, str(made["metadata"]["name"])))
+
+    def _served(self, item: Json) -> Resource:
+        key = (str(item["apiVersion"]), str(item["kind"]))
+        if key not in self._kinds:
+            found = self._client.resource(*key)
+            if found is None:
+                raise ClusterError(f"the cluster serves no {key[1]} of {key[0]}")
+            self._kinds[key] = found
+        return self._kinds[key]
+
+    def remove(self) -> list[str]:
+        """Delete what was made, the last first; what is still there then, in words."""
+        made, self._made = self._made, []
+        for resource, namespace, name in reversed(made):
+            with suppress(KubeError):
+                self._client.delete(resource, name, namespace=namespace, grace_s=None)
+        left: list[str] = []
+
+        def gone() -> bool:
+            left[:] = [
+                f"{resource.kind} {name}"
+                for resource, namespace, name in made
+                if self._is_there(resource, namespace, name)
+            ]
+            return not left
+
+        poll(gone, Deadline.after(GONE_S), every_s=EVERY_S)
+        return left
+
+    def _is_there(self, resource: Resource, namespace: str | None, name: str) -> bool:
+        try:
+            self._client.get(resource, name, namespace=namespace)
+        except KubeError as error:
+            return error.code != _NOT_FOUND
+        return True

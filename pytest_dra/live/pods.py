@@ -1,0 +1,222 @@
+"""Pods of a case on a cluster: until they run, what they see, and until they are gone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from pytest_dra.api import resources
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
+from pytest_dra.live.asking import CONTAINER
+from pytest_dra.spec import Json
+from pytest_dra.spec import Violation
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+RUNNING_S: Final = 180.0
+"""Longest way of a pod to its running containers (cases.md): images are on the node by then."""
+
+GONE_S: Final = 120.0
+"""Longest way of a deleted pod to its end."""
+
+EVERY_S: Final = 0.2
+"""Between two looks at a pod or claim."""
+
+PROBE_S: Final = 30.0
+"""Longest run of the injection probe in a container."""
+
+EVENTS_SHOWN: Final = 3
+"""Warnings that stand in a finding, the newest ones."""
+
+IMAGE_TROUBLE: Final = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
+)
+"""Reasons of waiting containers that are nothing of the driver's."""
+
+_NOT_FOUND: Final = 404
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod by its name and uid, as it was made."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    def __str__(self) -> str:
+        return f"pod {self.namespace}/{self.name}"
+
+
+class Pods:
+    """See the module.
+
+    Args:
+        client: the suite's own identity.
+        namespace: where they are made.
+    """
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._made: list[Pod] = []
+
+    def create(self, name: str, spec: Json, *, labels: Mapping[str, str] | None = None) -> Pod:
+        """Make a pod. Raises KubeError."""
+        metadata: Json = {"name": name, **({"labels": dict(labels)} if labels else {})}
+        made = self._client.create(
+            resources.PODS, {"metadata": metadata, "spec": spec}, namespace=self._namespace
+        )
+        pod = Pod(self._namespace, name, str(made["metadata"]["uid"]))
+        self._made.append(pod)
+        return pod
+
+    def state(self, pod: Pod) -> Json | None:
+        """The pod as it is now; None if it is gone, or another one has its name."""
+        try:
+            found = self._client.get(resources.PODS, pod.name, namespace=pod.namespace)
+        except KubeError as error:
+            if error.code == _NOT_FOUND:
+                return None
+            raise
+        return found if found["metadata"]["uid"] == pod.uid else None
+
+    def must_run(self, pod: Pod, *, within_s: float = RUNNING_S, want: str = "") -> Json:
+        """Wait until all containers of a pod run; the pod.
+
+        Raises:
+            Violation: they do not, with what the cluster says of it.
+            ClusterError: for a reason that is none of the driver's.
+        """
+        last: Json = {}
+
+        def runs() -> bool:
+            nonlocal last
+            last = self.state(pod) or {}
+            _must_have_images(pod, last)
+            return _runs(last)
+
+        if poll(runs, Deadline.after(within_s), every_s=EVERY_S):
+            return last
+        raise Violation(
+            f"{pod}",
+            got=self._trouble(pod, last),
+            want=f"all containers running within {within_s:g} s{want and f', {want}'}",
+        )
+
+    def delete(self, pod: Pod, *, grace_s: int | None = None) -> None:
+        """Ask for the pod's end; nothing if it is gone."""
+        try:
+            self._client.delete(
+                resources.PODS, pod.name, namespace=pod.namespace, grace_s=grace_s, uid=pod.uid
+            )
+        except KubeError as error:
+            if error.code != _NOT_FOUND:
+                raise
+
+    def must_go(self, pod: Pod, *, within_s: float = GONE_S) -> None:
+        """Wait until a deleted pod is gone.
+
+        Raises:
+            Violation: it is not, with what the cluster says of it.
+        """
+        if not self._gone(pod, within_s):
+            raise Violation(
+                f"{pod}, deleted",
+                got=self._trouble(pod, self.state(pod) or {}),
+                want=f"gone within {within_s:g} s",
+            )
+
+    def _gone(self, pod: Pod, within_s: float) -> bool:
+        deadline = Deadline.after(within_s)
+        return bool(poll(lambda: self.state(pod) is None, deadline, every_s=EVERY_S))
+
+    def run_in(self, pod: Pod, argv: Sequence[str], *, container: str = CONTAINER) -> str:
+        """What a command says in a container.
+
+        Raises:
+            ClusterError: it cannot be run, or fails.
+        """
+        try:
+            code, out, err = self._client.run(
+                pod.namespace, pod.name, container, argv, timeout_s=PROBE_S
+            )
+        except KubeError as error:
+            raise ClusterError(str(error)) from error
+        if code:
+            raise ClusterError(
+                f"{argv[0]} in {pod}, container {container}: status {code}: {err.strip()[:200]}"
+            )
+        return out
+
+    def clear(self) -> list[str]:
+        """Delete all pods that were made, by force at last; those that are still there."""
+        made, self._made = self._made, []
+        for pod in made:
+            with suppress(KubeError):
+                self.delete(pod)
+        left = [pod for pod in made if not self._gone(pod, GONE_S)]
+        for pod in left:
+            with suppress(KubeError):
+                self.delete(pod, grace_s=0)
+        return [str(pod) for pod in left]
+
+    def _trouble(self, pod: Pod, state: Json) -> str:
+        """What a pod waits for, in the words of the cluster."""
+        warnings = self._warnings(pod)
+        waiting = [f"container {name} {reason}" for name, reason in _waiting(state)]
+        unready = [
+            str(each.get("message"))
+            for each in (state.get("status") or {}).get("conditions") or ()
+            if each.get("status") == "False" and each.get("message")
+        ]
+        phase = (state.get("status") or {}).get("phase") or "gone"
+        told = dict.fromkeys([*warnings, *(unready if not warnings else ()), *waiting])
+        return "; ".join([phase, *told])
+
+    def _warnings(self, pod: Pod) -> list[str]:
+        try:
+            events = self._client.list(
+                resources.EVENTS,
+                namespace=pod.namespace,
+                field_selector=f"involvedObject.uid={pod.uid},type=Warning",
+            )
+        except KubeError as error:
+            return [f"no events: {error}"]
+        events.sort(key=lambda each: str(each.get("lastTimestamp") or each.get("eventTime") or ""))
+        return [f"{each.get('reason')}: {each.get('message')}" for each in events[-EVENTS_SHOWN:]]
+
+
+def _runs(state: Json) -> bool:
+    status = state.get("status") or {}
+    wanted = len((state.get("spec") or {}).get("containers") or ())
+    running = [
+        each
+        for each in status.get("containerStatuses") or ()
+        if "running" in (each.get("state") or {})
+    ]
+    return status.get("phase") == "Running" and len(running) == wanted > 0
+
+
+def _waiting(state: Json) -> list[tuple[str, str]]:
+    status = state.get("status") or {}
+    every = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    return [
+        (str(each.get("name")), str(waiting.get("reason") or waiting.get("message") or ""))
+        for each in every
+        if (waiting := (each.get("state") or {}).get("waiting"))
+    ]
+
+
+def _must_have_images(pod: Pod, state: Json) -> None:
+    for name, reason in _waiting(state):
+        if reason in IMAGE_TROUBLE:
+            raise ClusterError(
+                f"{pod}, container {name}: {reason}; name an image that the nodes can get, with a "
+                "shell in it: --dra-pod-image"
+            )

@@ -1,0 +1,71 @@
+"""How the run of a case ended: its result, and what is kept of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import State
+from pytest_dra.report.results import blocked_by
+from pytest_dra.report.results import failed
+from pytest_dra.report.results import not_run
+from pytest_dra.report.results import unsupported
+from pytest_dra.spec import Blocked
+from pytest_dra.spec import Case
+from pytest_dra.spec import NotApplicable
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+from pytest_dra.timeline import Entry
+
+
+class BenchError(Exception):
+    """The bench cannot be made, which was told at length before; never the driver's fault."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """A result, the exception behind it if there was one (for pytest's traceback), and its site.
+
+    ``traffic`` is what the timeline has of the case, and ``log`` the end of the driver's output
+    when it had ended: both are empty for a case that was decided without running.
+    ``cluster_logs`` are the ends of the output of the cluster's own programs, by name.
+    """
+
+    result: CaseResult
+    error: BaseException | None = None
+    traffic: tuple[Entry[Any], ...] = ()
+    log: str = ""
+    cluster_logs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+def ended(
+    case: Case,
+    act: Callable[[], None],
+    *,
+    lines: Callable[[tuple[int, ...]], tuple[str, ...]] = lambda proof: (),
+) -> tuple[CaseResult, BaseException | None]:
+    """Run a case to its end.
+
+    Args:
+        case: the case.
+        act: what it does.
+        lines: what is shown of the timeline entries that prove a violation.
+    """
+    try:
+        act()
+    except Violation as violation:
+        return failed(case, violation, excerpt=lines(violation.proof)), violation
+    except Blocked as blocked:
+        return not_run(case, blocked_by([blocked.by])), None
+    except NotApplicable as reason:
+        return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=str(reason)), None
+    except UnsupportedEnvironment as reason:
+        return unsupported(case, reason), None
+    except Exception as error:
+        text = "".join(traceback.format_exception(error))
+        return CaseResult(case=case, state=State.ERRORED, error=text), error
+    return CaseResult(case=case, state=State.PASSED), None
