@@ -5,11 +5,11 @@ Standard library only, and nothing of pytest: arguments in, arguments out.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from typing import NamedTuple
 
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -20,8 +20,7 @@ LOCK_FILE: Final = "CASES.lock"
 """The file by which a folder of cases is known, in checkouts, links and site-packages alike."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(NamedTuple):
     """What pytest is told to collect.
 
     Attributes:

@@ -52,6 +52,19 @@ class _State:
     told: Callable[[int | None], None] | None = None
 
 
+def start_script() -> subprocess.Popen[bytes]:
+    """Start the keeper's script for this process."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(KEEPER_SCRIPT), str(os.getpid())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+        bufsize=0,
+    )
+
+
 class Keeper:
     """Runs processes and owns directories so that none outlives this process.
 
@@ -96,15 +109,7 @@ class Keeper:
             return
         self._broken = ""
         self._owner = os.getpid()
-        self._script = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(KEEPER_SCRIPT), str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            start_new_session=True,
-            bufsize=0,
-        )
+        self._script = start_script()
         if self._script.stdin is None or self._script.stdout is None:
             raise LaunchError("the keeper of the driver's processes has no pipes")
         os.set_blocking(self._script.stdin.fileno(), False)

@@ -1,4 +1,4 @@
-"""Judging the fake driver with one of its faults, in a process of its own."""
+"""Judging the fake driver with one of its faults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,10 @@ from typing import Any
 import yaml
 
 from pytest_dra.cases import implemented
+from tests.sweep.pool import USUAL
+from tests.sweep.pool import Ended
+from tests.sweep.pool import Job
+from tests.sweep.pool import report_of
 
 PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
@@ -43,8 +46,7 @@ UNDECLARED = {"LIFE-006": "SeamlessUpgrade"}
 PRINT_LIMIT_S = 60.0
 """Longest wait for the manifests."""
 
-BENCHES = ("PYTEST_DRA_BENCHES", "2")
-"""For a sweep, where nothing else is said: several runs share the machine already."""
+RESULTS = "results"
 
 RUN_LIMIT_S = 300.0
 """Longest run of the suite on one faulty driver."""
@@ -58,53 +60,40 @@ class Verdict:
     errored: frozenset[str]
     passed: frozenset[str]
     report: Mapping[str, Any]
-    output: str
 
 
-def judge(
-    *,
-    fault: str = "",
-    cases: str = "",
-    output: Path | None = None,
-    workers: int = 0,
-    arguments: tuple[str, ...] = (),
-) -> Verdict:
-    """Run the suite on the fake driver.
+def job(fault: str, *, cases: str, directory: Path, name: str = "") -> Job:
+    """A run of the suite on the fake driver.
 
     Args:
         fault: case id of the fault; empty for the good driver.
         cases: for ``--dra-case``; empty for all.
-        output: directory of the report; a temporary one if None.
-        workers: xdist workers, 0 for none.
-        arguments: further options of pytest.
+        directory: of the run; made here.
+        name: of the job, where it is not the fault's.
     """
     words, profile = OTHERWISE.get(fault, ("", PROFILE))
+    directory.mkdir(parents=True)
+    if fault in SHIPPED:
+        profile = _with_manifests(profile, fault, directory)
     driver = " ".join(["fake", words, f"--fault={fault}" if fault else ""])
-    with tempfile.TemporaryDirectory(prefix="dra-fault-") as empty:
-        if fault in SHIPPED:
-            profile = _with_manifests(profile, fault, Path(empty))
-        directory = output or Path(empty) / "results"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            f"--dra-driver={driver}",
-            f"--dra-profile={profile}",
-            f"--dra-output={directory}",
-            *([f"--dra-case={cases}"] if cases else []),
-            *(["-n", str(workers)] if workers else []),
-            *arguments,
-        ]
-        done = subprocess.run(
-            command, cwd=empty, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False
-        )
-        file = directory / "report.yaml"
-        if not file.exists():
-            raise RuntimeError(f"no report from {command}:\n{done.stdout}\n{done.stderr}")
-        report = yaml.safe_load(file.read_text("utf-8"))
+    arguments = (
+        *USUAL,
+        f"--rootdir={directory}",
+        f"--dra-driver={driver}",
+        f"--dra-profile={profile}",
+        f"--dra-output={directory / RESULTS}",
+        *([f"--dra-case={cases}"] if cases else []),
+    )
+    return Job(name or fault, arguments, directory, RUN_LIMIT_S)
+
+
+def verdict(ended: Ended) -> Verdict:
+    """What a run has come to.
+
+    Raises:
+        RuntimeError: there is no report.
+    """
+    report = report_of(ended, RESULTS)
     states: dict[str, set[str]] = {}
     for entry in report["cases"]:
         states.setdefault(entry["state"], set()).add(entry["id"])
@@ -113,7 +102,6 @@ def judge(
         errored=frozenset(states.get("errored", ())),
         passed=frozenset(states.get("passed", ())),
         report=report,
-        output=done.stdout + done.stderr,
     )
 
 

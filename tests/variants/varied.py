@@ -1,4 +1,4 @@
-"""Judging the fake driver in its legal variants, in a process of their own."""
+"""Judging the fake driver in its legal variants."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from typing import Any
 import yaml
 
 from tests.faults.faulty import PROFILE
+from tests.sweep.pool import USUAL
+from tests.sweep.pool import Ended
+from tests.sweep.pool import Job
+from tests.sweep.pool import report_of
 
 LIMIT_S = 900.0
 """Longest run: V26-60 alone waits for some minutes, and the machine may be busy."""
@@ -83,6 +87,17 @@ EXCUSED: Mapping[str, frozenset[str]] = {"V10-NONE": frozenset({"unsupported-env
 """Further states of cases that are right for a variant: without a device little can be judged."""
 
 
+def job(variant: str, directory: Path) -> Job:
+    """A run of the whole suite on a variant, in a directory that is made here."""
+    directory.mkdir(parents=True)
+    return Job(variant, tuple(_arguments(variant, "", directory)), directory, LIMIT_S)
+
+
+def states_of(ended: Ended) -> Mapping[str, str]:
+    """As :func:`judge` does of a run that has ended."""
+    return _said_of(ended.job.name, report_of(ended, RESULTS))
+
+
 def judge(variant: str, *, cases: str = "") -> Mapping[str, str]:
     """Run the suite on a variant; the state of each case, with the finding where there is one.
 
@@ -141,9 +156,7 @@ def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
     file.write_text(yaml.safe_dump(profile), "utf-8")
     words = SETTINGS.get(variant, f"--variant={variant}")
     return [
-        "-q",
-        "-p",
-        "no:cacheprovider",
+        *USUAL,
         f"--rootdir={directory}",
         f"--dra-driver=fake {words}",
         f"--dra-profile={file}",
@@ -156,7 +169,10 @@ def _states(variant: str, directory: Path, *, output: str) -> Mapping[str, str]:
     file = directory / RESULTS / "report.yaml"
     if not file.exists():
         raise RuntimeError(f"no report on {variant}:\n{output}")
-    report = yaml.safe_load(file.read_text("utf-8"))
+    return _said_of(variant, yaml.safe_load(file.read_text("utf-8")))
+
+
+def _said_of(variant: str, report: Mapping[str, Any]) -> Mapping[str, str]:
     excused = EXCUSED.get(variant, ())
     states = {entry["id"]: _said(entry) for entry in report["cases"]}
     return {id: "not-applicable" if state in excused else state for id, state in states.items()}
