@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_dra.bench.matching import Matching
     from pytest_dra.bench.pods import Pods
     from pytest_dra.clusters.protocol import Cluster
+    from pytest_dra.live import LiveBench
     from pytest_dra.session import Session
 
 RANDOM_BYTES = 3
@@ -72,6 +73,12 @@ def dra_bench(dra_session: Session) -> Iterator[Bench]:
     bench = dra_session.bench
     with bench.lent():
         yield bench
+
+
+@pytest.fixture(scope="session")
+def dra_live(dra_session: Session) -> LiveBench:
+    """The driver on a whole cluster (``--dra-cluster=kind``), and what uses it there."""
+    return dra_session.live
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from pytest_dra.api.releases import LATEST
 from pytest_dra.api.releases import VERSIONS
+from pytest_dra.clusteroptions import CLUSTER_OPTIONS
+from pytest_dra.option import Option
 
 KUBERNETES_VERSIONS: Final = VERSIONS
 SUITES: Final = ("auto", "only", "with", "off")
@@ -52,27 +54,6 @@ class OptionError(Exception):
     """An option has a value that cannot be used; the text names option, value and way out."""
 
 
-class Option(NamedTuple):
-    """One option in all its spellings: ``--dra-x-y``, ini ``dra_x_y``, ``PYTEST_DRA_X_Y``."""
-
-    name: str
-    help: str
-    default: str
-    metavar: str = "VALUE"
-    choices: tuple[str, ...] = ()
-    flag: bool = False
-
-    @property
-    def dest(self) -> str:
-        """Attribute in pytest's options and name in the ini file."""
-        return self.name.removeprefix("--").replace("-", "_")
-
-    @property
-    def variable(self) -> str:
-        """Name of the environment variable."""
-        return f"PYTEST_{self.dest.upper()}"
-
-
 OPTIONS: Final = (
     Option(
         "--dra-driver",
@@ -102,12 +83,6 @@ OPTIONS: Final = (
     Option("--dra-profile", "profile file of the driver (dra-profile.yaml)", "", "FILE"),
     Option(
         "--dra-init", "look at the driver once and write a first profile file", "false", flag=True
-    ),
-    Option(
-        "--dra-cluster",
-        "API server and node: embedded, apiserver, kind or kubeconfig:CONTEXT",
-        "embedded",
-        "CLUSTER",
     ),
     Option(
         "--dra-kubernetes",
@@ -186,6 +161,7 @@ OPTIONS: Final = (
         choices=VERDICTS_REQUIRED,
     ),
     Option("--dra-case", "only these cases: ids, areas or patterns, by comma", "", "IDS"),
+    *CLUSTER_OPTIONS,
 )
 
 
@@ -305,7 +281,7 @@ def resolve(
         from_ini = ini(option.dest)
         if from_ini not in NOT_GIVEN:
             setting = Setting(str(from_ini), INI)
-            if option.metavar in ("FILE", "DIR") and ini_directory is not None:
+            if option.is_path and ini_directory is not None:
                 setting = Setting(str(ini_directory / str(from_ini)), INI)
         if environ.get(option.variable):
             setting = Setting(environ[option.variable], f"environment {option.variable}")

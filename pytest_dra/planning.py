@@ -41,6 +41,7 @@ from pytest_dra.profile.rights import RightsError
 from pytest_dra.profile.rights import rights_of
 from pytest_dra.program import check_command
 from pytest_dra.refusals import APISERVER
+from pytest_dra.refusals import KIND
 from pytest_dra.refusals import check_cel_engine
 
 DRIVER_NAME = "driver_name"
@@ -108,6 +109,8 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         OptionError: there is no driver, or its program cannot be run.
     """
     check_cel_engine(settings)
+    if settings["dra_cluster"] == KIND:
+        return _on_cluster(settings, profile)
     components = _components(settings, profile)
     previous = _previous(settings, profile, components)
     option = "--dra-driver" if settings["dra_driver"] else "launch.components"
@@ -140,6 +143,24 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         patient=settings.patient,
         in_memory=_is_fake(settings["dra_driver"]),
         benches=_benches(settings, profile),
+    )
+
+
+def _on_cluster(settings: Settings, profile: DriverProfile) -> Plan:
+    """A driver that runs on a whole cluster."""
+    if settings.jailed:
+        raise OptionError("--dra-jail: on a cluster the driver runs in a pod; leave it out")
+    from pytest_dra.liveplanning import live_plan
+
+    return Plan(
+        components=(),
+        driver_name=settings["dra_driver_name"] or None,
+        profile=profile,
+        kubernetes=settings["dra_kubernetes"],
+        feature_gates=feature_gates(settings),
+        cdi_library=settings["dra_cdi_library"],
+        cel_engine=settings["dra_cel_engine"],
+        live=live_plan(settings, profile),
     )
 
 

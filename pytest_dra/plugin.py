@@ -16,6 +16,7 @@ from pytest_dra.fixtures import dra_allocator
 from pytest_dra.fixtures import dra_bench
 from pytest_dra.fixtures import dra_cluster
 from pytest_dra.fixtures import dra_driver
+from pytest_dra.fixtures import dra_live
 from pytest_dra.fixtures import dra_namespace
 from pytest_dra.fixtures import dra_pod
 from pytest_dra.fixtures import dra_select
@@ -41,6 +42,7 @@ __all__ = [
     "dra_bench",
     "dra_cluster",
     "dra_driver",
+    "dra_live",
     "dra_namespace",
     "dra_pod",
     "dra_select",

@@ -18,6 +18,7 @@ from pytest_dra.options import Settings
 
 EMBEDDED: Final = "embedded"
 APISERVER: Final = "apiserver"
+KIND: Final = "kind"
 
 
 def check_later_features(settings: Settings) -> None:
@@ -27,26 +28,37 @@ def check_later_features(settings: Settings) -> None:
         OptionError: one sentence that says so.
     """
     cluster = settings["dra_cluster"]
-    if cluster == "kind" or cluster.startswith("kubeconfig:"):
+    if cluster.startswith("kubeconfig:"):
         raise OptionError(
             f"--dra-cluster={cluster}: not in this release yet; "
-            f"use --dra-cluster={EMBEDDED} or {APISERVER}"
+            f"use --dra-cluster={KIND}, {EMBEDDED} or {APISERVER}"
         )
-    if cluster not in (EMBEDDED, APISERVER):
+    if cluster not in (EMBEDDED, APISERVER, KIND):
         raise OptionError(
             f"--dra-cluster: got {cluster!r}, want embedded, apiserver, kind or kubeconfig:CONTEXT"
         )
-    if settings["dra_allocator"] == KUBE_SCHEDULER:
+    if settings["dra_allocator"] == KUBE_SCHEDULER and cluster != KIND:
         raise OptionError(
             f"--dra-allocator={KUBE_SCHEDULER}: no kube-scheduler runs with "
-            f"--dra-cluster={cluster}, and whole clusters are not in this release yet; "
-            f"use --dra-allocator={REFERENCE}"
+            f"--dra-cluster={cluster}; use --dra-allocator={REFERENCE}, or --dra-cluster={KIND}"
         )
     driver = settings["dra_driver"]
-    if driver and not _is_process(driver):
+    if cluster == KIND:
+        _check_deployable(driver)
+    elif driver and not _is_process(driver):
         raise OptionError(
-            f"--dra-driver={driver}: running an image is not in this release yet; "
-            "use 'exec:COMMAND LINE' to run the driver's program, 'attach', or 'fake'"
+            f"--dra-driver={driver}: running an image at wire depth is not in this release yet; "
+            "use 'exec:COMMAND LINE' to run the driver's program, 'attach', or 'fake', or judge "
+            f"the image on a cluster: --dra-cluster={KIND}"
+        )
+
+
+def _check_deployable(driver: str) -> None:
+    if driver.startswith("exec:") or driver.split()[:1] == [ATTACH]:
+        raise OptionError(
+            f"--dra-driver={driver}: a process of this machine cannot run on the nodes of a "
+            "cluster; name the driver's image, with --dra-manifests, or use "
+            f"--dra-cluster={EMBEDDED}"
         )
 
 

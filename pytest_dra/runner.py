@@ -14,7 +14,7 @@ from pytest_dra.running import Run
 OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""
 
-BENCH_FIXTURE = "dra_bench"
+BENCH_FIXTURES = frozenset({"dra_bench", "dra_live"})
 
 
 class CaseRunner:
@@ -44,9 +44,8 @@ class CaseRunner:
         item.extra_keyword_matches.add(id)
         item.user_properties.append(("dra_case", id))
         names = getattr(item, "fixturenames", [])
-        if BENCH_FIXTURE in names:
-            # The session hands the bench over: a bench that breaks is its case's result.
-            names.remove(BENCH_FIXTURE)
+        # The session hands the bench over: a bench that breaks is its case's result.
+        names[:] = [name for name in names if name not in BENCH_FIXTURES]
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(

@@ -17,8 +17,8 @@ import pytest_dra
 from pytest_dra import evidence
 from pytest_dra.bench.attached import Tell
 from pytest_dra.bench.attached import told_of
-from pytest_dra.cases import declared
-from pytest_dra.cases import implemented
+from pytest_dra.cases import Declared
+from pytest_dra.cases import is_live
 from pytest_dra.catalogue import catalogue
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
@@ -110,15 +110,16 @@ class Run:
         settings, plan = plan_of(settings, tell=tell)
         output = Path(settings["dra_output"]).absolute()
         try:
-            chosen = select(settings["dra_case"], implemented(), catalogue().cases)
+            session = Session(plan)
+            chosen = select(settings["dra_case"], session.available, catalogue().cases)
             if asked and judges:
                 output_must_be_writable(output)
         except (SelectionError, ReportError) as error:
             raise OptionError(str(error)) from error
         return cls(
             settings=settings,
-            session=Session(plan),
-            recorder=Recorder(implemented()),
+            session=session,
+            recorder=Recorder(session.available),
             chosen=chosen,
             output=output,
             asked=asked,
@@ -140,7 +141,7 @@ class Run:
     def begin(self) -> None:
         """Remove what an earlier run has kept of its cases."""
         if self.asked:
-            evidence.forget(self.output, implemented())
+            evidence.forget(self.output, self.session.available)
 
     def attach(self, ids: Iterable[str]) -> str:
         """Wait for a driver that its author starts, before the first of these cases.
@@ -164,11 +165,17 @@ class Run:
     ) -> tuple[list[pytest.Item], list[pytest.Item]]:
         """Chosen items in the order of least waiting, and those that ``--dra-case`` leaves out."""
         own = [item for item, id in items if id is None]
-        kept = [(item, id) for item, id in items if id is not None and id in self.chosen]
-        dropped = [item for item, id in items if id is not None and id not in self.chosen]
+        cases = [(item, id) for item, id in items if id is not None]
+        kept = [pair for pair in cases if self._is_chosen(*pair)]
+        dropped = [item for item, id in cases if not self._is_chosen(item, id)]
         benches = self.session.plan.benches
-        kept.sort(key=lambda pair: _stage(pair[1], apart=benches > 1))
+        kept.sort(key=lambda pair: _stage(self.session.declared(pair[1]), apart=benches > 1))
         return [*own, *(item for item, _ in kept)], dropped
+
+    def _is_chosen(self, item: pytest.Item, id: str) -> bool:
+        """True for a case that is to run, by the body that fits the run."""
+        live = self.session.plan.live is not None
+        return id in self.chosen and is_live(getattr(item, "function", None)) == live
 
     def end_call(self, outcome: Outcome) -> None:
         """End the call of an item as its case ended.
@@ -239,7 +246,7 @@ class Run:
             driver=str(facts.get("driver") or self.settings["dra_driver_name"]),
             launched=self.settings["dra_driver"],
             kubernetes=self.settings["dra_kubernetes"],
-            depth=Depth.WIRE,
+            depth=Depth.CLUSTER if self.session.plan.live else Depth.WIRE,
             cluster=self.settings["dra_cluster"],
             implemented=self.recorder.implemented,
             results=self.recorder.complete(),
@@ -276,10 +283,10 @@ def resolved_options(settings: Settings) -> list[Option]:
     ]
 
 
-def _stage(id: str, *, apart: bool) -> tuple[int, int]:
+def _stage(found: Declared, *, apart: bool) -> tuple[int, int]:
     """Cases that only act come first, then those that wait for quiet, then those that disturb, then
     those that are judged apart, and at the end those that look back at the whole run."""
-    found = declared(id)
+    id = found.case.id
     if found.settles and found.case.observation == "timeline":
         return (4, 0)
     if apart and found.apart_s:

@@ -73,6 +73,7 @@ class KindCluster:
     ) -> None:
         self.name = settings.reuse or f"{PREFIX}{secrets.token_hex(NAME_BYTES)}"
         self.ours = not settings.reuse
+        self.ends = self.ours and not settings.keep
         self.engine = engine
         self._settings = settings
         self._tool = tool
@@ -126,7 +127,7 @@ class KindCluster:
         if client is not None:
             client.close()
         directory, self._directory = self._directory, None
-        if directory is None or not self.ours or self._settings.keep:
+        if directory is None or not self.ends:
             return
         self._tool.delete(self.name, directory / "kubeconfig")
         self._keeper.forget(self.name)

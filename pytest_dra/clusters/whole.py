@@ -14,12 +14,13 @@ class WholeCluster(Protocol):
     """A cluster whose nodes run pods.
 
     ``provider`` is kind or kubeconfig; ``ours`` true if this run has made it, so that what disturbs
-    others disturbs nobody.
+    others disturbs nobody. ``ends``: it goes with the run, and everything on it.
     """
 
     provider: str
     depth: Depth
     ours: bool
+    ends: bool
 
     def start(self) -> None:
         """Make it or find it; returns when it answers. Raises ClusterError."""

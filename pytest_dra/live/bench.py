@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
+from contextlib import suppress
 from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
 from pytest_dra.live.asking import Ask
@@ -23,6 +25,7 @@ from pytest_dra.live.deployment import Deployment
 from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
+from pytest_dra.live.shipment import workloads_of
 from pytest_dra.profile import DriverProfile
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
@@ -33,6 +36,9 @@ from pytest_dra.waiting import poll
 
 DEPLOYED_S: Final = 120.0
 """Longest way from the manifests to the first slices: the plugin's pod has to start before."""
+
+LOG_LINES: Final = 50
+"""Lines of each container of the driver that are kept of a case."""
 
 EVERY_S: Final = 0.5
 """Between two looks at the driver's slices."""
@@ -136,27 +142,40 @@ class LiveBench:
         if not found:
             raise Violation(
                 f"ResourceSlices of {self.driver_name}",
-                got=f"none; {self._driver_pods()}",
+                got=f"none; {self._told()}",
                 want=f"published within {DEPLOYED_S:g} s after the driver was deployed",
             )
         return found
 
-    def _driver_pods(self) -> str:
+    def _driver_pods(self) -> list[Json]:
+        """The pods in the namespaces of the driver's workloads."""
+        namespaces = {each.namespace for each in workloads_of(self._setup.objects)}
         found = self._client.list(resources.PODS)
-        namespaces = {
-            (each.get("metadata") or {}).get("namespace")
-            for each in self._setup.objects
-            if each["kind"] == "DaemonSet"
-        }
+        return [each for each in found if each["metadata"]["namespace"] in namespaces]
+
+    def _told(self) -> str:
         told = []
-        for pod in found:
-            if pod["metadata"]["namespace"] in namespaces:
-                states = [
-                    str(next(iter((each.get("state") or {}).items()), ""))
-                    for each in pod["status"].get("containerStatuses") or ()
-                ]
-                told.append(f"pod {pod['metadata']['name']} {pod['status']['phase']} {states}")
+        for pod in self._driver_pods():
+            states = [
+                f"{name}: {about.get('reason') or about.get('startedAt')}"
+                for each in pod["status"].get("containerStatuses") or ()
+                for name, about in (each.get("state") or {}).items()
+            ]
+            told.append(f"pod {pod['metadata']['name']} {pod['status']['phase']} {states}")
         return "; ".join(told) or "no pod of the driver"
+
+    def driver_log(self) -> str:
+        """The end of the output of the driver's pods; it is only shown, and may be missing."""
+        parts = []
+        with suppress(KubeError):
+            for pod in self._driver_pods():
+                metadata = pod["metadata"]
+                for container in pod["spec"]["containers"]:
+                    text = self._client.log(
+                        metadata["namespace"], metadata["name"], container["name"], lines=LOG_LINES
+                    )
+                    parts.append(f"--- {metadata['name']} {container['name']}\n{text}")
+        return "\n".join(parts)
 
     def nodes(self) -> list[str]:
         """Names of the nodes that have devices of the driver, sorted.

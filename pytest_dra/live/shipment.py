@@ -38,6 +38,9 @@ FIRST: Final = (
 )
 """Kinds that others need, in this order; pods come last."""
 
+SHOWN: Final = 80
+"""Characters of an object in a message."""
+
 IF_NOT_PRESENT: Final = "IfNotPresent"
 """An image that was loaded into the nodes must not be pulled, not even one that is ``latest``."""
 
@@ -57,12 +60,22 @@ def objects_of(paths: Iterable[Path]) -> list[Json]:
         found = [given.body for given in read_files([str(file) for file in files])]
     except ReadingError as error:
         raise ShipmentError(f"manifests: {error}") from error
+    return ordered(found)
+
+
+def ordered(objects: Iterable[Json]) -> list[Json]:
+    """Copies of objects in the order in which they are made.
+
+    Raises:
+        ShipmentError: one of them is no object of Kubernetes.
+    """
+    found = [copy.deepcopy(each) for each in objects]
     for each in found:
-        if not each.get("apiVersion") or not each.get("kind"):
+        if not isinstance(each, dict) or not each.get("apiVersion") or not each.get("kind"):
             raise ShipmentError(
-                f"manifests: an object without apiVersion or kind: {str(each)[:80]}"
+                f"manifests: an object without apiVersion or kind: {str(each)[:SHOWN]}"
             )
-    return sorted((copy.deepcopy(each) for each in found), key=_rank)
+    return sorted(found, key=_rank)
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -100,8 +100,8 @@ class Summary:
     """All that is judged of a run.
 
     ``overall`` is the top-level verdict: NODE-CORE's, or CONTROLLER's for a driver without a
-    kubelet plugin; STATIC's where only objects were judged. ``features`` are the declared features
-    that have cases here.
+    kubelet plugin; STATIC's where only objects were judged, CLUSTER-CORE's on a whole cluster.
+    ``features`` are the declared features that have cases here.
     """
 
     overall: Judgement
@@ -149,6 +149,8 @@ def summarise(run: RunResult) -> Summary:
     main = CONTROLLER if run.profile.driver.scope is Scope.CLUSTER else NODE_CORE
     if run.depth is Depth.STATIC:
         main = STATIC
+    if run.depth is Depth.CLUSTER and main == NODE_CORE:
+        main = CLUSTER_CORE
     return Summary(
         overall=by_name[main],
         profiles=profiles,

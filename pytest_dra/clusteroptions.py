@@ -1,0 +1,61 @@
+"""Options that say where a driver is judged: which cluster, and what is put onto it.
+
+Standard library only, as ``options``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pytest_dra.option import Option
+
+CLUSTER_OPTIONS: Final = (
+    Option(
+        "--dra-cluster",
+        "API server and node: embedded, apiserver, kind or kubeconfig:CONTEXT",
+        "embedded",
+        "CLUSTER",
+    ),
+    Option("--dra-kind", "the kind command", "kind", "PROGRAM"),
+    Option(
+        "--dra-engine",
+        "container engine: docker or podman, or a path; by default the first of them on PATH",
+        "",
+        "PROGRAM",
+    ),
+    Option("--dra-kind-image", "node image of a kind cluster; by default kind's own", "", "IMAGE"),
+    Option(
+        "--dra-kind-config",
+        "configuration of a kind cluster, to which feature gates of the run are added",
+        "",
+        "FILE",
+    ),
+    Option(
+        "--dra-kind-nodes",
+        "nodes of a kind cluster; by default those of --dra-kind-config, or one",
+        "",
+        "N",
+    ),
+    Option("--dra-keep", "leave the kind cluster of the run, for --dra-reuse", "false", flag=True),
+    Option("--dra-reuse", "use a kind cluster that exists, and leave it", "", "NAME"),
+    Option(
+        "--dra-manifests",
+        "what is deployed for the driver on a cluster: YAML, or a folder of it; by default the "
+        "profile's manifests",
+        "",
+        "FILE|DIR",
+    ),
+    Option(
+        "--dra-base-image",
+        "image with Python that the bundled fake driver's is built on, for --dra-driver=fake",
+        "python:3.11-slim",
+        "IMAGE",
+    ),
+    Option(
+        "--dra-pod-image",
+        "image of the pods that use devices on a cluster: it has a shell and what the injection "
+        "probe needs",
+        "busybox:1.37",
+        "IMAGE",
+    ),
+)

@@ -1,0 +1,30 @@
+"""How a driver gets onto a whole cluster: decided before anything is started."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_dra.clusters.whole import WholeCluster
+from pytest_dra.launch import Keeper
+from pytest_dra.spec import Json
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LivePlan:
+    """See the module.
+
+    Attributes:
+        new: makes the cluster; nothing is started by that.
+        objects: what is deployed, in this order.
+        images: given to the nodes before, where the local engine has them.
+        pod_image: of the pods that use devices.
+        build: makes the images that are built for the run; None: there are none.
+    """
+
+    new: Callable[[Keeper], WholeCluster]
+    objects: tuple[Json, ...]
+    images: tuple[str, ...]
+    pod_image: str
+    build: Callable[[Path], None] | None = None

@@ -1,0 +1,137 @@
+"""From settings to a driver on a whole cluster: which cluster, what is deployed, which images."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import yaml
+
+from pytest_dra.clusters.engine import Engine
+from pytest_dra.clusters.engine import find_engine
+from pytest_dra.clusters.kind import NODES_MAX
+from pytest_dra.clusters.kind import KindCluster
+from pytest_dra.clusters.kind import KindSettings
+from pytest_dra.clusters.kindconfig import read_config
+from pytest_dra.clusters.kindtool import find_kind
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.whole import WholeCluster
+from pytest_dra.featuregates import feature_gates
+from pytest_dra.launch import Keeper
+from pytest_dra.launch.tool import ToolError
+from pytest_dra.launch.tool import call
+from pytest_dra.live import fakeimage
+from pytest_dra.live.plan import LivePlan
+from pytest_dra.live.shipment import ShipmentError
+from pytest_dra.live.shipment import images_of
+from pytest_dra.live.shipment import objects_of
+from pytest_dra.live.shipment import ordered
+from pytest_dra.live.shipment import put_image
+from pytest_dra.options import OptionError
+from pytest_dra.options import Settings
+from pytest_dra.profile import DriverProfile
+from pytest_dra.spec import Json
+
+FAKE = "fake"
+
+PRINT_S = 30.0
+"""Longest wait for the fake driver to print its manifests: an interpreter's start."""
+
+
+def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
+    """How the driver gets onto the cluster that the settings name.
+
+    Raises:
+        OptionError: in one sentence, with the option and the way out.
+    """
+    if not settings["dra_driver_name"]:
+        raise OptionError(
+            f"--dra-cluster={settings['dra_cluster']}: the driver's name is needed to find its "
+            "slices: --dra-driver-name, or driver.name in the profile"
+        )
+    try:
+        engine = find_engine(settings["dra_engine"])
+        tool = find_kind(settings["dra_kind"], engine)
+        wanted = _kind_settings(settings)
+    except ClusterError as error:
+        raise OptionError(f"--dra-cluster=kind: {error}") from error
+
+    def new(keeper: Keeper) -> KindCluster:
+        return KindCluster(wanted, tool=tool, engine=engine, keeper=keeper)
+
+    driver = settings["dra_driver"]
+    if driver.split()[:1] == [FAKE]:
+        return _fake(settings, driver, new=new, engine=engine)
+    objects = _objects(settings, profile)
+    try:
+        if driver:
+            put_image(objects, driver)
+    except ShipmentError as error:
+        raise OptionError(f"--dra-driver={driver}: {error}") from error
+    return LivePlan(
+        new=new,
+        objects=tuple(objects),
+        images=tuple(images_of(objects)),
+        pod_image=settings["dra_pod_image"],
+    )
+
+
+def _kind_settings(settings: Settings) -> KindSettings:
+    config = Path(settings["dra_kind_config"]) if settings["dra_kind_config"] else None
+    if config is not None:
+        read_config(config)
+    return KindSettings(
+        image=settings["dra_kind_image"],
+        nodes=_nodes(settings["dra_kind_nodes"]),
+        config=config,
+        reuse=settings["dra_reuse"],
+        keep=settings["dra_keep"] == "true",
+        feature_gates=feature_gates(settings),
+    )
+
+
+def _nodes(given: str) -> int | None:
+    if not given:
+        return None
+    if not given.isdecimal() or not 1 <= int(given) <= NODES_MAX:
+        raise OptionError(f"--dra-kind-nodes: got {given!r}, want a number from 1 to {NODES_MAX}")
+    return int(given)
+
+
+def _objects(settings: Settings, profile: DriverProfile) -> list[Json]:
+    given = settings["dra_manifests"]
+    paths = [Path(given)] if given else list(profile.manifests)
+    if not paths:
+        raise OptionError(
+            f"--dra-driver={settings['dra_driver']}: what is deployed for it on the cluster? Give "
+            "--dra-manifests=FILE or DIR, or manifests in the profile"
+        )
+    try:
+        return objects_of(paths)
+    except ShipmentError as error:
+        raise OptionError(f"--dra-manifests: {error}") from error
+
+
+def _fake(
+    settings: Settings, driver: str, *, new: Callable[[Keeper], WholeCluster], engine: Engine
+) -> LivePlan:
+    """The bundled driver: its image is built, and its manifests are those of its fault."""
+    try:
+        arguments = shlex.split(driver)[1:]
+        program = [sys.executable, "-m", fakeimage.MODULE]
+        text = call([*program, "--print-manifests", *arguments], timeout_s=PRINT_S)
+        objects = ordered(yaml.safe_load_all(text))
+        image = fakeimage.image_name(settings["dra_base_image"])
+        put_image(objects, image, arguments=arguments)
+    except (ToolError, ShipmentError, ValueError) as error:
+        raise OptionError(f"--dra-driver={driver}: {error}") from error
+    return LivePlan(
+        new=new,
+        objects=tuple(objects),
+        images=(image,),
+        pod_image=settings["dra_pod_image"],
+        build=partial(fakeimage.build, engine, base=settings["dra_base_image"]),
+    )

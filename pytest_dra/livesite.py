@@ -1,0 +1,137 @@
+"""A whole cluster on which cases are judged, with the driver deployed there once."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from pytest_dra.cases import Declared
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.whole import WholeCluster
+from pytest_dra.launch import Keeper
+from pytest_dra.live import LiveBench
+from pytest_dra.live.bench import LiveSetup
+from pytest_dra.live.plan import LivePlan
+from pytest_dra.outcome import BenchError
+from pytest_dra.outcome import Outcome
+from pytest_dra.outcome import ended
+from pytest_dra.plan import Plan
+
+RUN_BYTES = 3
+"""Random part of a run's name: apart from those of others on one cluster."""
+
+
+class LiveSite:
+    """See the module. Nothing is started before the first case needs it.
+
+    Args:
+        plan: what is judged; with a live plan.
+        keeper: gives the keeper of all processes, started.
+    """
+
+    def __init__(self, plan: Plan, keeper: Callable[[], Keeper]) -> None:
+        self._plan = plan
+        self._keeper = keeper
+        self._cluster: WholeCluster | None = None
+        self._bench: LiveBench | None = None
+        self._broken = ""
+
+    @property
+    def cluster(self) -> WholeCluster:
+        """The cluster, started, with nothing on it yet.
+
+        Raises:
+            BenchError: it could not be before; the first time its own error is raised.
+        """
+        self._must_be_whole()
+        if self._cluster is None:
+            try:
+                cluster = self._live.new(self._keeper())
+                self._cluster = cluster
+                cluster.start()
+            except Exception as error:
+                self._broken = f"{type(error).__name__}: {error}"
+                raise
+        return self._cluster
+
+    @property
+    def bench(self) -> LiveBench:
+        """The bench, with the driver deployed. Raises as :attr:`cluster` does."""
+        self._must_be_whole()
+        if self._bench is None:
+            cluster = self.cluster
+            try:
+                self._bench = self._deploy(cluster)
+            except Exception as error:
+                self._broken = f"{type(error).__name__}: {error}"
+                raise
+        return self._bench
+
+    @property
+    def _live(self) -> LivePlan:
+        if self._plan.live is None:
+            raise RuntimeError("the run has no whole cluster")
+        return self._plan.live
+
+    def _must_be_whole(self) -> None:
+        if self._broken:
+            raise BenchError(f"nothing can be judged any more, see the first case: {self._broken}")
+
+    def _deploy(self, cluster: WholeCluster) -> LiveBench:
+        live = self._live
+        if live.build is not None:
+            folder = Path(tempfile.mkdtemp(prefix="dra-image-"))
+            self._keeper().own_directory(folder)
+            live.build(folder)
+        bench = LiveBench(
+            LiveSetup(
+                cluster=cluster,
+                profile=self._plan.profile,
+                driver_name=self._plan.driver_name or "",
+                run=secrets.token_hex(RUN_BYTES),
+                objects=live.objects,
+                images=live.images,
+                pod_image=live.pod_image,
+            )
+        )
+        self._bench = bench
+        bench.open()
+        return bench
+
+    def judge(self, what: Declared) -> Outcome:
+        """Run a case here."""
+        began = time.monotonic()
+
+        def act() -> None:
+            bench = self.bench
+            with bench.case(what.case):
+                what.body(bench)
+
+        result, error = ended(what.case, act)
+        return Outcome(
+            dataclasses.replace(result, duration_s=time.monotonic() - began),
+            error,
+            log=self._bench.driver_log() if self._bench is not None else "",
+        )
+
+    def close(self) -> None:
+        """Remove what was deployed, end the cluster; calling it twice is fine.
+
+        Raises:
+            ClusterError: something is left.
+        """
+        bench, self._bench = self._bench, None
+        cluster, self._cluster = self._cluster, None
+        with ExitStack() as stack:
+            if cluster is not None:
+                stack.callback(cluster.stop)
+            # What goes with its cluster need not be removed before.
+            if bench is not None and cluster is not None and not cluster.ends:
+                left = bench.close()
+                if left:
+                    raise ClusterError(f"still on the cluster: {', '.join(left)}")
