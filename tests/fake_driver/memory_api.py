@@ -152,6 +152,8 @@ class MemoryApi(ApiServer):
             raise ApiError(404, "gone")
         elif meta["resourceVersion"] != store.slices[name]["metadata"]["resourceVersion"]:
             raise ApiError(409, "conflict")
+        elif body["spec"]["pool"]["name"] != store.slices[name]["spec"]["pool"]["name"]:
+            raise ApiError(422, "spec.pool.name: field is immutable")
         return store.put(body)
 
     def watch(

@@ -30,6 +30,7 @@ from tests.fake_driver import small_checks_slices
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
 from tests.fake_driver.small_checks_shares import FEATURES
+from tests.faults.faulty import also_failing
 
 REGISTERING = (
     small_checks_attributes,
@@ -48,9 +49,9 @@ REGISTERING = (
 
 ALL = [fault.case for fault in faults.all_faults()]
 
-UNCONFINED = frozenset({"REG-012", "REG-016"})
+UNCONFINED = frozenset({"CDI-002", "REG-012", "REG-016"})
 """Faults that end the process, which is the tests' own, or under which the rig's claims and slices
-are another driver's: much else fails."""
+are another driver's: much else fails. With CDI-002 it is whatever writes first after a start."""
 
 ON_FEATURES = frozenset({"ATTR", "CAP", "PART", "TAINT"})
 """Areas whose faults are those of a driver that publishes more than plain devices."""
@@ -137,11 +138,14 @@ def test_a_fault_breaks_its_case_alone(case: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(faults_failure, "TOO_LONG_S", TOO_LONG_S)
     monkeypatch.setattr(faults_publishing, "RELABEL_S", RELABEL_S)
     expected = {case} | set(catalogue().also_fails.get(case, ()))
+    # What is reviewed for the suite may come out here, too.
+    possible = expected | also_failing(case)
     features = FEATURES if case.split("-")[0] in ON_FEATURES else ()
     with running(case, features=features) as rig:
         assert isinstance(rig, WatchedRig)
         found = failures(rig)
-    assert found == expected & set(ALL) or (case in UNCONFINED and case in found)
+    assert expected & set(ALL) <= found
+    assert found <= possible or case in UNCONFINED
 
 
 def test_an_unknown_fault_is_refused_with_the_nearest_names() -> None:
