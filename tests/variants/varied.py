@@ -87,15 +87,18 @@ EXCUSED: Mapping[str, frozenset[str]] = {"V10-NONE": frozenset({"unsupported-env
 """Further states of cases that are right for a variant: without a device little can be judged."""
 
 
-def job(variant: str, directory: Path) -> Job:
-    """A run of the whole suite on a variant, in a directory that is made here."""
+def job(variant: str, directory: Path, *, name: str = "") -> Job:
+    """A run of the whole suite on a variant, in a directory that is made here.
+
+    ``name``: of the job, where it is not the variant's.
+    """
     directory.mkdir(parents=True)
-    return Job(variant, tuple(_arguments(variant, "", directory)), directory, LIMIT_S)
+    return Job(name or variant, tuple(_arguments(variant, "", directory)), directory, LIMIT_S)
 
 
-def states_of(ended: Ended) -> Mapping[str, str]:
+def states_of(variant: str, ended: Ended) -> Mapping[str, str]:
     """As :func:`judge` does of a run that has ended."""
-    return _said_of(ended.job.name, report_of(ended, RESULTS))
+    return _said_of(variant, report_of(ended, RESULTS))
 
 
 def judge(variant: str, *, cases: str = "") -> Mapping[str, str]:
