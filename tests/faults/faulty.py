@@ -48,11 +48,8 @@ PRINT_LIMIT_S = 60.0
 
 RESULTS = "results"
 
-RUN_LIMIT_S = 300.0
-"""Longest run of an area on one faulty driver."""
-
-WHOLE_LIMIT_S = 900.0
-"""The same of the whole suite: with a pool that is never whole it waits for many deadlines."""
+RUN_LIMIT_S = 900.0
+"""Longest run on one faulty driver: with a pool that is never whole the suite waits for minutes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +84,7 @@ def job(fault: str, *, cases: str, directory: Path, name: str = "") -> Job:
         f"--dra-output={directory / RESULTS}",
         *([f"--dra-case={cases}"] if cases else []),
     )
-    limit_s = RUN_LIMIT_S if cases else WHOLE_LIMIT_S
-    return Job(name or fault, arguments, directory, limit_s)
+    return Job(name or fault, arguments, directory, RUN_LIMIT_S)
 
 
 def verdict(ended: Ended) -> Verdict:

@@ -19,9 +19,8 @@ from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
 from tests.sweep.pool import Pool
 
-ALONE = {"SLICE-005": "SLICE-005"}
-"""Faults that are run against these cases instead of their area: with a pool that is never whole
-much of the area waits for its deadlines, three minutes in all."""
+LONGEST = "SLICE-005"
+"""With a pool that is never whole much of the area waits for its deadlines, minutes in all."""
 
 LONG = ("RST", "SLICE", "REG")
 """Areas that take longest: first, so that none of them is left alone at the end."""
@@ -32,7 +31,7 @@ AGAIN = "-again"
 
 def area(fault: str) -> str:
     """The cases that a fault is run against."""
-    return ALONE.get(fault, fault.split("-")[0])
+    return fault.split("-")[0]
 
 
 def difference(fault: str, ended: Ended) -> str:
@@ -41,7 +40,7 @@ def difference(fault: str, ended: Ended) -> str:
         found = verdict(ended)
     except RuntimeError as error:
         return str(error)
-    wanted = {fault} | {id for id in also_failing(fault) if id.split("-")[0] == fault.split("-")[0]}
+    wanted = {fault} | {id for id in also_failing(fault) if area(id) == area(fault)}
     if found.errored:
         return f"errored: {', '.join(sorted(found.errored))}"
     if fault not in found.failed:
@@ -54,7 +53,7 @@ def difference(fault: str, ended: Ended) -> str:
 
 def in_order(chosen: list[str]) -> list[str]:
     """The longest first."""
-    return sorted(chosen, key=lambda fault: (area(fault) not in LONG, fault))
+    return sorted(chosen, key=lambda fault: (fault != LONGEST, area(fault) not in LONG, fault))
 
 
 def sweep(chosen: list[str], root: Path) -> int:
