@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.faults.faulty import LONGEST
 from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import job
@@ -18,9 +19,6 @@ from tests.faults.faulty import verdict
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
 from tests.sweep.pool import Pool
-
-LONGEST = "SLICE-005"
-"""With a pool that is never whole much of the area waits for its deadlines, minutes in all."""
 
 LONG = ("RST", "SLICE", "REG")
 """Areas that take longest: first, so that none of them is left alone at the end."""
