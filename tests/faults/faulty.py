@@ -27,7 +27,7 @@ FEATURES = (
 )
 """For faults of features that the plain driver does not have."""
 
-OTHERWISE = {
+OTHERWISE: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("CAP-002", "CAP-003", "CAP-005", "CAP-006"), FEATURES),
     **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010"), FEATURES),
     **dict.fromkeys(("TAINT-003", "TAINT-005", "TAINT-006"), FEATURES),
@@ -35,7 +35,7 @@ OTHERWISE = {
     "REG-016": ("", PROFILE.with_name("nameless.yaml")),
     "SLICE-021": ("", PROFILE.with_name("network.yaml")),
 }
-"""Arguments of the driver and profile for faults that the plain driver cannot have."""
+"""Arguments of the driver, profile and options for faults that the plain driver cannot have."""
 
 SHIPPED = frozenset({"ATTR-009", "ATTR-013", "LIFE-006", "SEC-001", "SEC-007", "STAT-004"})
 """Faults of the manifests: the driver prints them for the profile."""
@@ -74,7 +74,7 @@ def job(fault: str, *, cases: str, directory: Path, name: str = "") -> Job:
         directory: of the run; made here.
         name: of the job, where it is not the fault's.
     """
-    words, profile = OTHERWISE.get(fault, ("", PROFILE))
+    words, profile, *options = OTHERWISE.get(fault, ("", PROFILE))
     directory.mkdir(parents=True)
     if fault in SHIPPED:
         profile = _with_manifests(profile, fault, directory)
@@ -85,6 +85,7 @@ def job(fault: str, *, cases: str, directory: Path, name: str = "") -> Job:
         f"--dra-driver={driver}",
         f"--dra-profile={profile}",
         f"--dra-output={directory / RESULTS}",
+        *options,
         *([f"--dra-case={cases}"] if cases else []),
     )
     return Job(name or fault, arguments, directory, RUN_LIMIT_S)
@@ -99,6 +100,8 @@ def verdict(ended: Ended) -> Verdict:
     report = report_of(ended, RESULTS)
     states: dict[str, set[str]] = {}
     for entry in report["cases"]:
+        if entry["provisional"]:
+            continue
         states.setdefault(entry["state"], set()).add(entry["id"])
     return Verdict(
         failed=frozenset(states.get("failed", ())),
