@@ -142,7 +142,11 @@ class RenamedFromElsewhere(CdiStore):
         path = self.path(record.ref)
         elsewhere = self.options.data_dir / f"{path.name}{files.TEMPORARY}"
         files.write(elsewhere, self.encode(self.spec(record)), mode=FILE_MODE)
-        elsewhere.rename(path)
+        try:
+            elsewhere.rename(path)
+        except OSError:
+            elsewhere.unlink()
+            raise
 
 
 @fault("CDI-016", "add a null entry to the claim's mounts")
