@@ -12,6 +12,7 @@ from pytest_dra.fake_driver.cdi_store import CdiStore
 from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.endpoint import Endpoint
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.hotplug import Hotplug
 from pytest_dra.fake_driver.inventory import Inventories
 from pytest_dra.fake_driver.inventory import Inventory
@@ -51,6 +52,7 @@ class Parts:
     publisher: type[Publisher] = Publisher
     manifests: type[Manifests] = Manifests
     hotplug: type[Hotplug] = Hotplug
+    health: type[Health] = Health
 
 
 class Driver:
@@ -68,9 +70,12 @@ class Driver:
         self.ledger = parts.ledger(options.data_dir, self.cdi)
         self.ledger.version = options.state_version
         self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
-        service = parts.service(self.preparer)
+        self.health = parts.health(options, self.preparer)
+        service = parts.service(self.preparer, self.health)
         registration = parts.registration(
-            options.driver_name, options.dra_socket, service.versions()
+            options.driver_name,
+            options.dra_socket,
+            (*service.versions(), *self.health.advertised()),
         )
         self.endpoint = parts.endpoint(options, service, registration)
         self.publisher = parts.publisher(options, api, parts.slices(options, inventory))
@@ -110,5 +115,6 @@ class Driver:
     def stop(self) -> None:
         """Leave the registry and stop serving; slices and prepared claims stay."""
         self.publisher.stopping.set()
+        self.health.close()
         self.endpoint.close(GRACE_S)
         _log.info("stopped")

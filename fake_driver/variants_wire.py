@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import threading
@@ -16,6 +17,8 @@ import grpc
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.endpoint import Endpoint
 from pytest_dra.fake_driver.errors import ClaimError
+from pytest_dra.fake_driver.health import Health
+from pytest_dra.fake_driver.health import Told
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.registration import Registration
 from pytest_dra.fake_driver.service import Answer
@@ -38,56 +41,25 @@ EXIT_UNCONFIRMED: Final = 1
 _log = logging.getLogger(__name__)
 
 
-class HealthAdvertised(Registration):
-    """V02, V08: the health service is advertised behind DRAPlugin."""
+class HealthServed(Health):
+    """The health is served, whatever the features are."""
 
-    def versions(self) -> Sequence[str]:
-        return (*super().versions(), *HEALTH_METHODS)
-
-
-class HealthService(DraService):
-    """V02, V08: the health service is served beside DRAPlugin."""
-
-    def handlers(self) -> list[grpc.GenericRpcHandler[Any, Any]]:
-        return [*super().handlers(), *map(self._health, HEALTH_METHODS.values())]
-
-    def _health(self, method: Method) -> grpc.GenericRpcHandler[Any, Any]:
-        def watch(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-            return self.watch(method, context)
-
-        behaviour = grpc.unary_stream_rpc_method_handler(
-            watch,
-            request_deserializer=method.request.FromString,
-            response_serializer=method.response.SerializeToString,
-        )
-        return grpc.method_handlers_generic_handler(method.service, {method.name: behaviour})
-
-    def watch(self, method: Method, context: grpc.ServicerContext) -> Iterator[Any]:
-        """The messages of one stream."""
-        raise NotImplementedError
+    def served(self) -> Sequence[str]:
+        return tuple(HEALTH_METHODS)
 
 
-class HealthDeclined(HealthService):
+class HealthDeclined(HealthServed):
     """V02: whoever asks for health is told that there is none."""
 
     def watch(self, method: Method, context: grpc.ServicerContext) -> Iterator[Any]:
         context.abort(grpc.StatusCode.UNIMPLEMENTED, "this driver does not know the health")
 
 
-class UnknownHealth(HealthService):
+class UnknownHealth(HealthServed):
     """V08: each device has a health status that the kubelet does not know."""
 
-    def watch(self, method: Method, context: grpc.ServicerContext) -> Iterator[Any]:
-        over = threading.Event()
-        if not context.add_callback(over.set):
-            return
-        message = method.response()
-        for pool, device in self.preparer.inventory.devices():
-            told = message.devices.add(health=UNKNOWN_HEALTH)
-            told.device.pool_name = pool
-            told.device.device_name = device
-        yield message
-        over.wait()
+    def report(self) -> list[Told]:
+        return [dataclasses.replace(each, health=UNKNOWN_HEALTH) for each in super().report()]
 
 
 class CallRefused(DraService):
@@ -213,13 +185,13 @@ class ExitUnconfirmed(Endpoint):
 
 
 VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
-    "V02": {"registration": HealthAdvertised, "service": HealthDeclined},
+    "V02": {"health": HealthDeclined},
     "V06": {"service": CallRefused},
     "V06-BATCH": {"service": BatchRefused},
     "V07-V1": {"service": OnlyV1},
     "V07-V1BETA1": {"service": OnlyV1beta1},
     "V08": {"registration": FurtherServices},
-    "V08-HEALTH": {"registration": HealthAdvertised, "service": UnknownHealth},
+    "V08-HEALTH": {"health": UnknownHealth},
     "V15": {"service": OneCallAtATime},
     "V19": {"registration": RefusalRefused},
     "V19-EXIT": {"registration": Confirmed, "endpoint": ExitUnconfirmed},

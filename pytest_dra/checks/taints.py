@@ -86,3 +86,22 @@ def must_be_as_before(now: Json | None, before: Json, *, device: str, within_s: 
             got=now if now is None else f"taints {now.get('taints') or []}",
             want=f"as before it was faulty, within {within_s:g} s",
         )
+
+
+CLOSING: Final = frozenset({"NoSchedule", "NoExecute"})
+"""Effects of taints that keep new claims away."""
+
+
+def is_closed(now: Json | None) -> bool:
+    """True if no new claim gets a device: it is gone, or has a taint that keeps them away."""
+    return now is None or any(taint.get("effect") in CLOSING for taint in now.get("taints") or [])
+
+
+def must_be_closed(now: Json | None, *, device: str, within_s: float) -> None:
+    """A device that has become faulty is not offered any more."""
+    if not is_closed(now):
+        raise Violation(
+            f"device {device!r}, which has become faulty",
+            got=f"published with taints {(now or {}).get('taints') or []}",
+            want=f"gone, or with a taint NoSchedule or NoExecute, within {within_s:g} s",
+        )
