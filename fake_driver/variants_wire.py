@@ -1,12 +1,10 @@
-"""Legal variants of what is said on the sockets: V02, V06, V07, V08, V15 and V19."""
+"""Legal variants of what is said on the sockets: V06, V07, V08, V15 and V19."""
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import threading
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -17,21 +15,14 @@ import grpc
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.endpoint import Endpoint
 from pytest_dra.fake_driver.errors import ClaimError
-from pytest_dra.fake_driver.health import Health
-from pytest_dra.fake_driver.health import Told
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.registration import Registration
 from pytest_dra.fake_driver.service import Answer
 from pytest_dra.fake_driver.service import DraService
 from pytest_dra.wire import DRA_METHODS
-from pytest_dra.wire import HEALTH_METHODS
-from pytest_dra.wire import Method
 
 NEWER: Final = ("v2.DRAPlugin", "v1.DRAPluginNextDoor")
 """Services that no kubelet of 1.34 to 1.37 knows (V08)."""
-
-UNKNOWN_HEALTH: Final = 99
-"""A health status that no release has (V08)."""
 
 CONFIRMATION_S: Final = 30.0
 """Longest wait for the kubelet's confirmation, as several drivers have it (V19)."""
@@ -39,27 +30,6 @@ CONFIRMATION_S: Final = 30.0
 EXIT_UNCONFIRMED: Final = 1
 
 _log = logging.getLogger(__name__)
-
-
-class HealthServed(Health):
-    """The health is served, whatever the features are."""
-
-    def served(self) -> Sequence[str]:
-        return tuple(HEALTH_METHODS)
-
-
-class HealthDeclined(HealthServed):
-    """V02: whoever asks for health is told that there is none."""
-
-    def watch(self, method: Method, context: grpc.ServicerContext) -> Iterator[Any]:
-        context.abort(grpc.StatusCode.UNIMPLEMENTED, "this driver does not know the health")
-
-
-class UnknownHealth(HealthServed):
-    """V08: each device has a health status that the kubelet does not know."""
-
-    def report(self) -> list[Told]:
-        return [dataclasses.replace(each, health=UNKNOWN_HEALTH) for each in super().report()]
 
 
 class CallRefused(DraService):
@@ -185,13 +155,11 @@ class ExitUnconfirmed(Endpoint):
 
 
 VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
-    "V02": {"health": HealthDeclined},
     "V06": {"service": CallRefused},
     "V06-BATCH": {"service": BatchRefused},
     "V07-V1": {"service": OnlyV1},
     "V07-V1BETA1": {"service": OnlyV1beta1},
     "V08": {"registration": FurtherServices},
-    "V08-HEALTH": {"health": UnknownHealth},
     "V15": {"service": OneCallAtATime},
     "V19": {"registration": RefusalRefused},
     "V19-EXIT": {"registration": Confirmed, "endpoint": ExitUnconfirmed},

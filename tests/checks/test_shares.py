@@ -91,3 +91,12 @@ def test_a_healed_device_is_as_before() -> None:
     for now in (None, {**before, "taints": [{"key": "a"}]}, {"name": "d"}):
         with pytest.raises(Violation, match="which has been healed"):
             taints.must_be_as_before(now, before, device="d", within_s=60)
+
+
+def test_a_faulty_device_is_gone_or_closed_to_new_claims() -> None:
+    for now in (None, {"taints": [{"key": "a", "effect": "NoExecute"}]}):
+        taints.must_be_closed(now, device="d", within_s=60)
+    for open_still in ({}, {"taints": [{"key": "a", "effect": "None"}]}):
+        with pytest.raises(Violation, match="which has become faulty") as caught:
+            taints.must_be_closed(open_still, device="d", within_s=60)
+        assert caught.value.want == "gone, or with a taint NoSchedule or NoExecute, within 60 s"

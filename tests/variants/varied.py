@@ -27,10 +27,15 @@ ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
 SETTINGS: Mapping[str, str] = {
-    "features": "--features=taints,notices,partitions,shares,conditions,standard",
+    "features": "--features=taints,notices,partitions,shares,conditions,standard,health",
     "pages": "--devices=300",
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
+
+HEALTH = ("V03", "V29-ALPHA", "V29-ENDS", "V29-LATE", "V29-LEASE", "V29-ORDER")
+
+WORDS: Mapping[str, str] = dict.fromkeys(HEALTH, "--features=health")
+"""Further arguments of the driver that a variant needs."""
 
 NETWORK = {"NetworkAttached": {"supported": True}}
 
@@ -42,8 +47,17 @@ def _previous(variant: str) -> Mapping[str, Any]:
 
 FEATURES = {
     name: {"supported": True}
-    for name in ("DeviceTaints", "PartitionableDevices", "ConsumableCapacity", "BindingConditions")
+    for name in (
+        "DeviceTaints",
+        "PartitionableDevices",
+        "ConsumableCapacity",
+        "BindingConditions",
+        "DeviceHealth",
+        "HealthMessage",
+    )
 }
+
+REPORTING = {name: FEATURES[name] for name in ("DeviceHealth", "HealthMessage")}
 
 HOOKS = {
     "fault": ["touch", "{driver_dir}/faulty-{device}"],
@@ -55,6 +69,7 @@ NO_ADMIN = {"AdminAccess": {"supported": False}}
 
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "features": {"features": FEATURES, "hooks": HOOKS},
+    **{name: {"features": REPORTING} for name in HEALTH},
     "V04-NRI": {"injection": {"kind": "nri"}},
     "V05": {"launch": _previous("V05")},
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
@@ -139,7 +154,7 @@ def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
         profile[name] = {key: value for key, value in merged.items() if value is not None}
     file = directory / PROFILE.name
     file.write_text(yaml.safe_dump(profile), "utf-8")
-    words = SETTINGS.get(variant, f"--variant={variant}")
+    words = SETTINGS.get(variant, f"--variant={variant} {WORDS.get(variant, '')}".strip())
     return [
         "-q",
         "-p",
