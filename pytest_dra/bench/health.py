@@ -47,8 +47,9 @@ def offered(bench: Bench) -> list[str]:
 
 
 def all_streams(bench: Bench) -> list[Stream]:
-    """Every stream of the run so far."""
-    return health.streams(bench.timeline.all(), now=bench.timeline.now())
+    """Every stream of the run so far, but those of instances that go by another name."""
+    every = health.streams(bench.timeline.all(), now=bench.timeline.now())
+    return [stream for stream in every if stream.driver == bench.driver]
 
 
 def _kubelets(bench: Bench) -> list[Stream]:

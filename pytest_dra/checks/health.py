@@ -54,6 +54,7 @@ class Stream:
     """
 
     instance: str
+    driver: str
     service: str
     began: float
     until: float
@@ -82,14 +83,18 @@ def streams(entries: Iterable[Entry[Any]], *, now: float) -> list[Stream]:
                 found[place] = _with(found[place], entry)
         elif event.action == "opened":
             running[key] = len(found)
-            found.append(
-                Stream(instance=event.instance, service=event.service, began=entry.at, until=now)
-            )
+            found.append(_opened(event, entry.at, now))
         elif key in running:
             place = running.pop(key)
             ended = entry if event.action == "ended" else None
             found[place] = dataclasses.replace(found[place], until=entry.at, ended=ended)
     return found
+
+
+def _opened(event: StreamEvent, at: float, now: float) -> Stream:
+    return Stream(
+        instance=event.instance, driver=event.driver, service=event.service, began=at, until=now
+    )
 
 
 def _with(stream: Stream, entry: Entry[HealthReport]) -> Stream:
