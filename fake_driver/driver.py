@@ -18,6 +18,7 @@ from pytest_dra.fake_driver.inventory import Inventories
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.manifests import Manifests
+from pytest_dra.fake_driver.metadata import Metadata
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
@@ -53,6 +54,7 @@ class Parts:
     manifests: type[Manifests] = Manifests
     hotplug: type[Hotplug] = Hotplug
     health: type[Health] = Health
+    metadata: type[Metadata] = Metadata
 
 
 class Driver:
@@ -69,7 +71,8 @@ class Driver:
         self.cdi = parts.cdi(options)
         self.ledger = parts.ledger(options.data_dir, self.cdi)
         self.ledger.version = options.state_version
-        self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
+        self.metadata = parts.metadata(options)
+        self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi, self.metadata)
         self.health = parts.health(options, self.preparer)
         service = parts.service(self.preparer, self.health)
         registration = parts.registration(
@@ -85,11 +88,14 @@ class Driver:
         try:
             self.cdi.open()
             self.ledger.open()
+            self.metadata.open()
         except OSError as error:
             raise StartError(f"{error.filename}: {error.strerror}; mend the directory") from error
         self.endpoint.open()
         threading.Thread(target=self._publish, name="publisher", daemon=True).start()
         threading.Thread(target=self._follow_hotplug, name="hotplug", daemon=True).start()
+        if self.metadata.on:
+            threading.Thread(target=self._follow_updates, name="metadata", daemon=True).start()
 
     def _publish(self) -> None:
         try:
@@ -100,6 +106,9 @@ class Driver:
 
     def _follow_hotplug(self) -> None:
         self.hotplug.follow(self.publisher.stopping, self._change)
+
+    def _follow_updates(self) -> None:
+        self.metadata.follow(self.publisher.stopping)
 
     def _change(self, inventory: Inventory) -> bool:
         self.preparer.inventory = inventory

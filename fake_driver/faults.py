@@ -53,6 +53,7 @@ _MODULES: Final = (
     "faults_shares",
     "faults_pods",
     "faults_health",
+    "faults_metadata",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

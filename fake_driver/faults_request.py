@@ -109,6 +109,6 @@ class SetPerVersion(DraService):
             good = self.preparer
             ledger = Ledger(good.ledger.data_dir / "v1beta1", good.cdi)
             ledger.open()
-            again = Preparer(good.inventory, good.claims, ledger, good.cdi)
+            again = Preparer(good.inventory, good.claims, ledger, good.cdi, good.metadata)
             self.beta = DraService(again, self.health)
         return self.beta.handler(version)

@@ -52,12 +52,6 @@ def must_differ(seen: Sequence[str]) -> None:
 
 def _look(bench: Bench, claim: Claim, device: Device) -> str:
     command = bench.profile.hooks.observe
-    values = {
-        "claim_uid": claim.uid,
-        "claim_name": claim.name,
-        "claim_namespace": claim.namespace,
-        "pool": device.pool,
-        "device": device.name,
-    }
+    values = hooks.values_of(claim, device)
     text = hooks.run(bench.instance, command, name=HOOK, values=values)
     return text.replace(claim.uid, "UID").replace(claim.name, "NAME")

@@ -17,7 +17,7 @@ from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
-FEATURES = ("shares", "partitions", "taints", "health")
+FEATURES = ("shares", "partitions", "taints", "health", "metadata")
 """What the driver of these checks has."""
 
 SHARES, PARTITIONS = f"{NODE}-shares", f"{NODE}-partitions"

@@ -25,6 +25,7 @@ from tests.fake_driver import small_checks_failure
 from tests.fake_driver import small_checks_features
 from tests.fake_driver import small_checks_health
 from tests.fake_driver import small_checks_manifests
+from tests.fake_driver import small_checks_metadata
 from tests.fake_driver import small_checks_node
 from tests.fake_driver import small_checks_pods
 from tests.fake_driver import small_checks_restart
@@ -42,6 +43,7 @@ REGISTERING = (
     small_checks_features,
     small_checks_health,
     small_checks_manifests,
+    small_checks_metadata,
     small_checks_node,
     small_checks_pods,
     small_checks_restart,
@@ -56,7 +58,7 @@ UNCONFINED = frozenset({"REG-012", "REG-016"})
 """Faults that end the process, which is the tests' own, or under which the rig's claims and slices
 are another driver's: much else fails."""
 
-ON_FEATURES = frozenset({"ATTR", "CAP", "HLTH", "PART", "TAINT"})
+ON_FEATURES = frozenset({"ATTR", "CAP", "HLTH", "META", "PART", "TAINT"})
 """Areas whose faults are those of a driver that publishes more than plain devices."""
 
 DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}

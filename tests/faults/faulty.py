@@ -19,7 +19,7 @@ PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
 
 FEATURES = (
-    "--features=taints,notices,partitions,shares,conditions,standard,health",
+    "--features=taints,notices,partitions,shares,conditions,standard,health,metadata",
     PROFILE.with_name("features.yaml"),
 )
 """For faults of features that the plain driver does not have."""
@@ -29,6 +29,7 @@ OTHERWISE = {
     **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010"), FEATURES),
     **dict.fromkeys(("TAINT-003", "TAINT-005", "TAINT-006"), FEATURES),
     **dict.fromkeys((f"HLTH-{n:03}" for n in (1, *range(3, 9), 10, *range(12, 16))), FEATURES),
+    **dict.fromkeys((f"META-{n:03}" for n in range(1, 7)), FEATURES),
     "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
     "REG-016": ("", PROFILE.with_name("nameless.yaml")),
     "SLICE-021": ("", PROFILE.with_name("network.yaml")),
