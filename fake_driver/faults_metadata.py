@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from typing import Final
 
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
@@ -11,6 +12,9 @@ from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.metadata import Metadata
 from pytest_dra.fake_driver.record import Record
+
+PAIR: Final = (0, 1)
+"""The devices of META-006, by their place in a pool."""
 
 
 @fault("META-001", "name the file metadata.json in the container")
@@ -59,9 +63,9 @@ class Swapped(Metadata):
 
     def attributes(self, held: Held, inventory: Inventory) -> Mapping[str, Any]:
         found = inventory.find(held.pool, held.device)
-        first = found[0].devices[:2] if found else ()
+        first = [found[0].devices[n] for n in PAIR if n < len(found[0].devices)] if found else []
         names = [device["name"] for device in first]
-        if held.device not in names:
+        if len(first) < len(PAIR) or held.device not in names:
             return super().attributes(held, inventory)
         other = first[1 - names.index(held.device)]
         attributes: Mapping[str, Any] = other["attributes"]
