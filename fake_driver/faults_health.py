@@ -19,6 +19,7 @@ from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.health import Told
 from pytest_dra.fake_driver.hotplug import Hotplug
 from pytest_dra.fake_driver.inventory import Inventory
+from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.service import Answer
 from pytest_dra.fake_driver.service import DraService
@@ -150,14 +151,17 @@ class GoesOnOffering(Hotplug):
     """As long as a claim holds it: what is faulty otherwise is the taints' matter."""
 
     def marked(self, inventory: Inventory, names: frozenset[str]) -> Inventory:
-        return super().marked(inventory, frozenset(n for n in names if not self._is_held(n)))
+        free = (name for name in names if not is_held(self.options, name))
+        return super().marked(inventory, frozenset(free))
 
-    def _is_held(self, device: str) -> bool:
-        for path in (self.options.data_dir / "claims").glob("*.json"):
-            with contextlib.suppress(OSError):
-                if f'"device": "{device}"' in path.read_text("utf-8"):
-                    return True
-        return False
+
+def is_held(options: Options, device: str) -> bool:
+    """True if a claim is prepared that has the device, as the checkpoints say."""
+    for path in (options.data_dir / "claims").glob("*.json"):
+        with contextlib.suppress(OSError):
+            if f'"device": "{device}"' in path.read_text("utf-8"):
+                return True
+    return False
 
 
 @fault("HLTH-012", "serve the health service without advertising it")

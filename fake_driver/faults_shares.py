@@ -52,10 +52,11 @@ class AsAsked(Claims):
         allocation = super().held(ref, claim)
         asked = {
             str(request["name"]): request["exactly"]["capacity"]["requests"]
-            for request in claim["spec"]["devices"]["requests"]
+            for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
             if (request.get("exactly") or {}).get("capacity")
         }
-        return Allocation(held=tuple(self._as_asked(one, asked) for one in allocation.held))
+        held = tuple(self._as_asked(one, asked) for one in allocation.held)
+        return dataclasses.replace(allocation, held=held)
 
     def _as_asked(self, one: Held, asked: dict[str, dict[str, str]]) -> Held:
         more = asked.get(one.requests[0], {})
@@ -73,7 +74,7 @@ class ByDevice(Claims):
             for one in allocation.held
             if not one.share_id or shares[(one.pool, one.device)] is one
         ]
-        return Allocation(held=tuple(kept))
+        return dataclasses.replace(allocation, held=tuple(kept))
 
 
 _BY_USE: Final = "derive the policy from current use"
