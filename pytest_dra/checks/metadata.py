@@ -77,9 +77,10 @@ def mount_at(edits: Json | None, place: Place) -> Json:
     for mount in some:
         if mount.get("containerPath") == place.path:
             return mount
+    nothing = "no mount of metadata" if edits else "no CDI ids, or one that does not resolve"
     raise Violation(
         f"{place}, in the edits of its CDI ids",
-        got=[mount.get("containerPath") for mount in some] or "no mount of metadata",
+        got=[mount.get("containerPath") for mount in some] or nothing,
         want=f"a mount at {place.path}",
     )
 

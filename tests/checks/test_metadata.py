@@ -54,8 +54,8 @@ def test_the_file_must_be_mounted_where_it_is_looked_for() -> None:
 
         return said(judge)
 
-    for wrong in (None, {"mounts": [mount("/run/x")]}):
-        assert mounted(wrong) == Said(where, "no mount of metadata", want)
+    assert mounted(None) == Said(where, "no CDI ids, or one that does not resolve", want)
+    assert mounted({"mounts": [mount("/run/x")]}) == Said(where, "no mount of metadata", want)
     elsewhere = f"{ROOT}/metadata.json"
     assert mounted({"mounts": [mount(elsewhere)]}) == Said(where, [elsewhere], want)
 

@@ -27,14 +27,19 @@ ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
 SETTINGS: Mapping[str, str] = {
-    "features": "--features=taints,notices,partitions,shares,conditions,standard,health",
+    "features": "--features=taints,notices,partitions,shares,conditions,standard,health,metadata",
     "pages": "--devices=300",
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
 
 HEALTH = ("V03", "V29-ALPHA", "V29-ENDS", "V29-LATE", "V29-LEASE", "V29-ORDER")
 
-WORDS: Mapping[str, str] = dict.fromkeys(HEALTH, "--features=health")
+METADATA = ("V20", "V20-ONE")
+
+WORDS: Mapping[str, str] = {
+    **dict.fromkeys(HEALTH, "--features=health"),
+    **dict.fromkeys(METADATA, "--features=metadata"),
+}
 """Further arguments of the driver that a variant needs."""
 
 NETWORK = {"NetworkAttached": {"supported": True}}
@@ -54,6 +59,7 @@ FEATURES = {
         "BindingConditions",
         "DeviceHealth",
         "HealthMessage",
+        "DeviceMetadata",
     )
 }
 
@@ -64,12 +70,18 @@ HOOKS = {
     "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
 }
 
+UPDATING = {"metadata_update": ["touch", "{driver_dir}/update-{claim_uid}"]}
+
 NO_ADMIN = {"AdminAccess": {"supported": False}}
 """Devices that are the same for every claim give an administrator no more than others."""
 
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
-    "features": {"features": FEATURES, "hooks": HOOKS},
+    "features": {"features": FEATURES, "hooks": {**HOOKS, **UPDATING}},
     **{name: {"features": REPORTING} for name in HEALTH},
+    **{
+        name: {"features": {"DeviceMetadata": {"supported": True}}, "hooks": UPDATING}
+        for name in METADATA
+    },
     "V04-NRI": {"injection": {"kind": "nri"}},
     "V05": {"launch": _previous("V05")},
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
