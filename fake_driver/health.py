@@ -27,12 +27,12 @@ from pytest_dra.wire import Method
 UNKNOWN, HEALTHY, UNHEALTHY = range(3)
 """Numbers of the enum HealthStatus."""
 
-LEASE_S: Final = 4
+LEASE_S: Final = 6
 """So long is a report to be believed. The kubelet's default of 30 s would do as well; a short one
 shows sooner that the driver stands still."""
 
 EVERY_S: Final = 1.0
-"""Pause between two reports: three of them may be late, and the lease still goes on."""
+"""Pause between two reports: several may be late on a busy machine, and the lease still goes on."""
 
 _log = logging.getLogger(__name__)
 
