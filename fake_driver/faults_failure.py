@@ -25,6 +25,7 @@ from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ClaimGoneError
 from pytest_dra.fake_driver.faults import fault
+from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.ledger import DAMAGED
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
@@ -131,8 +132,8 @@ class Detached(Preparer):
 class Tired(DraService):
     """Has one slow call: the third of a method, of a process that began on empty directories."""
 
-    def __init__(self, preparer: Preparer) -> None:
-        super().__init__(preparer)
+    def __init__(self, preparer: Preparer, health: Health) -> None:
+        super().__init__(preparer, health)
         self.is_first = not preparer.ledger.directory.exists()
         self.calls = 0
 

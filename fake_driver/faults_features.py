@@ -4,6 +4,7 @@ LIFE), each in an extra pool."""
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from typing import Any
 
 from pytest_dra.fake_driver.claims import Allocation
@@ -17,6 +18,8 @@ from pytest_dra.fake_driver.hotplug import Hotplug
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
+from pytest_dra.fake_driver.publisher import Publisher
+from pytest_dra.fake_driver.publisher import with_taints
 
 
 class Tainted(OneSpoiltDevice):
@@ -52,6 +55,13 @@ class TakesAway(Hotplug):
                 left[-1] = self.tainted(left[-1])
             pools.append(dataclasses.replace(pool, devices=tuple(left)))
         return Inventory(tuple(pools))
+
+
+@fault("TAINT-004", "send the taint with timeAdded = now in each publication")
+class AddedNow(Publisher):
+    def with_times(self, spec: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return with_taints(spec, lambda name, taint: now)
 
 
 @fault("TAINT-005", "refuse Unprepare for a tainted device")

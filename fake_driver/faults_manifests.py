@@ -87,3 +87,9 @@ class Surges(SpoiltPods):
 
     def spoil(self, item: dict[str, Any]) -> None:
         item["spec"]["updateStrategy"]["rollingUpdate"] = {"maxSurge": 1}
+
+
+@fault("HLTH-011", "leave out the livenessProbe")
+class NoProbe(SpoiltPods):
+    def spoil(self, item: dict[str, Any]) -> None:
+        del item["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]

@@ -46,6 +46,24 @@ class ReleasesAll(Preparer):
                 super().release(other.ref, call)
 
 
+@fault("CAP-004", "apply the amount of the request")
+class AsAsked(Claims):
+    def held(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
+        allocation = super().held(ref, claim)
+        asked = {
+            str(request["name"]): request["exactly"]["capacity"]["requests"]
+            for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
+            if (request.get("exactly") or {}).get("capacity")
+        }
+        held = tuple(self._as_asked(one, asked) for one in allocation.held)
+        return dataclasses.replace(allocation, held=held)
+
+    def _as_asked(self, one: Held, asked: dict[str, dict[str, str]]) -> Held:
+        more = asked.get(one.requests[0], {})
+        amounts = [(name, str(more.get(name, amount))) for name, amount in one.consumed]
+        return dataclasses.replace(one, consumed=tuple(amounts))
+
+
 @fault("CAP-005", "index the results by pool and device, so that the second replaces the first")
 class ByDevice(Claims):
     def held(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
@@ -56,7 +74,7 @@ class ByDevice(Claims):
             for one in allocation.held
             if not one.share_id or shares[(one.pool, one.device)] is one
         ]
-        return Allocation(held=tuple(kept))
+        return dataclasses.replace(allocation, held=tuple(kept))
 
 
 _BY_USE: Final = "derive the policy from current use"

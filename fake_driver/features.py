@@ -1,4 +1,4 @@
-"""What a modern driver publishes besides plain devices: ``--features`` adds a pool for each.
+"""What a modern driver has besides plain devices: ``--features`` adds a pool or service for each.
 
 A feature whose gate is off loses its fields on the way; ``lists`` alone is refused then.
 """
@@ -10,6 +10,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 from typing import Final
+
+HEALTH: Final = "health"
+METADATA: Final = "metadata"
+
+SERVICES: Final = (HEALTH, METADATA)
+"""Features that the driver has of itself, without a pool of their own."""
 
 HALVES: Final = 2
 """Parts of a partitionable device."""

@@ -12,6 +12,7 @@ import random
 import re
 import threading
 import time
+from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 from typing import Final
@@ -281,13 +282,30 @@ class Publisher:
         metadata = {k: v for k, v in item["metadata"].items() if k != "managedFields"}
         metadata["ownerReferences"] = self.owners(spec) or metadata.get("ownerReferences", [])
         path = f"{SLICES}/{metadata['name']}"
-        body = slice_of(metadata, self.body(spec, generation))
+        timed = self.with_times(spec, item["spec"])
+        body = slice_of(metadata, self.body(timed, generation))
         try:
             self.written(spec, self.api.request("PUT", path, body=body))
         except ApiError as error:
             if error.status == INVALID or error.status == CONFLICT:
                 self.seen.pop(metadata["name"], None)
             raise
+
+    def with_times(self, spec: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+        """The spec with the times of the taints that are published already: the server gives each
+        one a new time that comes without."""
+        times = {
+            (device["name"], taint["key"], taint.get("value"), taint["effect"]): taint["timeAdded"]
+            for device in stored.get("devices") or []
+            for taint in device.get("taints") or []
+            if "timeAdded" in taint
+        }
+        return with_taints(
+            spec,
+            lambda name, taint: times.get(
+                (name, taint["key"], taint.get("value"), taint["effect"]), ""
+            ),
+        )
 
     def written(self, spec: dict[str, Any], stored: dict[str, Any]) -> None:
         """Note what the server has made of ``spec``."""
@@ -320,6 +338,25 @@ def slice_of(metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
         "metadata": metadata,
         "spec": spec,
     }
+
+
+def with_taints(
+    spec: dict[str, Any], time_of: Callable[[str, dict[str, Any]], str]
+) -> dict[str, Any]:
+    """A slice spec in which each taint has the time that ``time_of`` says, if it says one."""
+
+    def timed(name: str, taint: dict[str, Any]) -> dict[str, Any]:
+        time = time_of(name, taint)
+        return {**taint, "timeAdded": time} if time else taint
+
+    def of_device(device: dict[str, Any]) -> dict[str, Any]:
+        if not device.get("taints"):
+            return device
+        return {**device, "taints": [timed(device["name"], taint) for taint in device["taints"]]}
+
+    if "devices" not in spec:
+        return spec
+    return {**spec, "devices": [of_device(device) for device in spec["devices"]]}
 
 
 def _index_of(item: dict[str, Any]) -> int | None:

@@ -12,6 +12,7 @@ import grpc
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ConfigError
+from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.record import Prepared
@@ -27,16 +28,18 @@ _log = logging.getLogger(__name__)
 class DraService:
     """Answers Prepare and Unprepare, one entry for each claim of the call."""
 
-    def __init__(self, preparer: Preparer) -> None:
+    def __init__(self, preparer: Preparer, health: Health) -> None:
         self.preparer = preparer
+        self.health = health
 
     def versions(self) -> Sequence[str]:
         """The DRAPlugin versions that are served, by the names that a driver advertises."""
         return tuple(DRA_METHODS)
 
     def handlers(self) -> list[grpc.GenericRpcHandler[Any, Any]]:
-        """The gRPC handlers of all served versions."""
-        return [self.handler(version) for version in self.versions()]
+        """The gRPC handlers of all served versions, and those of the health."""
+        own = [self.handler(version) for version in self.versions()]
+        return [*own, *self.health.handlers()]
 
     def handler(self, version: str) -> grpc.GenericRpcHandler[Any, Any]:
         """The gRPC handler of one version."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from pytest_dra.api.resources import DEVICE_CLASSES
@@ -56,6 +57,7 @@ class Wanted:
 
     ``devices`` are the driver's devices that the allocation gives to it, for the first one of its
     ``alternatives`` if it is a prioritized list. ``admin``: with access for administrators.
+    ``capacity``: what is asked of a device that several claims may have a share of.
     """
 
     request: str
@@ -63,6 +65,7 @@ class Wanted:
     mode: str = "ExactCount"
     alternatives: tuple[str, ...] = ()
     admin: bool = False
+    capacity: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def named(self) -> str:
@@ -189,6 +192,8 @@ class Claims:
         asked: Json = {"deviceClassName": self._class_name, "allocationMode": wanted.mode}
         if wanted.mode == "ExactCount":
             asked["count"] = max(1, len(wanted.devices))
+        if wanted.capacity:
+            asked["capacity"] = {"requests": dict(wanted.capacity)}
         if wanted.alternatives:
             several = [{"name": name, **asked} for name in wanted.alternatives]
             return {"name": wanted.request, "firstAvailable": several}

@@ -31,33 +31,38 @@ def observed(bench: Bench, wanted: Wanted, config: Sequence[Json], *, what: str)
         Violation: it is not prepared.
     """
     claim = bench.claim_for([wanted], config=config)
+    return look_once(bench, claim, wanted.devices[0], what=what)
+
+
+def look_once(bench: Bench, claim: Claim, device: Device, *, what: str) -> str:
+    """The same for a claim that has been allocated.
+
+    Raises:
+        Violation: it is not prepared.
+    """
     prepare.must_succeed(bench.prepare(claim), claim.uid, what=f"Prepare of {what}")
-    seen = _look(bench, claim, wanted.devices[0])
+    seen = _look(bench, claim, device)
     bench.unprepare(claim)
     return seen
 
 
-def must_differ(seen: Sequence[str]) -> None:
+def must_differ(
+    seen: Sequence[str],
+    *,
+    of: str = "samples.good_config",
+    way_out: str = "give three samples.good_config that it tells apart",
+) -> None:
     """Settings that look alike prove nothing.
 
     Raises:
-        UnsupportedEnvironment: they do.
+        UnsupportedEnvironment: they do; ``of`` says what differs, ``way_out`` what would help.
     """
     if len(set(seen)) < len(seen):
-        raise UnsupportedEnvironment(
-            f"{HOOK} prints the same for different samples.good_config",
-            way_out="give three samples.good_config that it tells apart",
-        )
+        raise UnsupportedEnvironment(f"{HOOK} prints the same for different {of}", way_out=way_out)
 
 
 def _look(bench: Bench, claim: Claim, device: Device) -> str:
     command = bench.profile.hooks.observe
-    values = {
-        "claim_uid": claim.uid,
-        "claim_name": claim.name,
-        "claim_namespace": claim.namespace,
-        "pool": device.pool,
-        "device": device.name,
-    }
+    values = hooks.values_of(claim, device)
     text = hooks.run(bench.instance, command, name=HOOK, values=values)
     return text.replace(claim.uid, "UID").replace(claim.name, "NAME")

@@ -8,6 +8,9 @@ from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.wire.answers import NodeReply
 
+_SHOWN = 200
+"""Characters of a setting that a finding shows."""
+
 
 def ids_must_be_repeated(reply: NodeReply, uid: str, *, shares: Collection[str], what: str) -> None:
     """The returned devices carry exactly these share ids."""
@@ -63,3 +66,20 @@ def policy_must_stay(before: Json, after: Json, *, what: str) -> None:
     """A device may be shared as it could before."""
     if policy_of(before) != policy_of(after):
         raise Violation(what, got=policy_of(after), want=f"as before: {policy_of(before)}")
+
+
+def consumed_must_be_enforced(seen: str, *, wanted: str, requested: str, what: str) -> None:
+    """What is in force is the amount of the allocation, whatever was asked for.
+
+    Args:
+        seen: what is in force for a claim that was given more than it has asked for.
+        wanted: the same for one that has asked for what it was given.
+        requested: the amount that was asked for, for the message.
+        what: the amount that was given, with the name of the capacity.
+    """
+    if seen != wanted:
+        raise Violation(
+            f"setting of a share with {what} that has asked for {requested}",
+            got=seen[:_SHOWN],
+            want=f"that of a share which has asked for {what}: {wanted[:_SHOWN]}",
+        )

@@ -17,6 +17,8 @@ from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
+BINDS = frozenset({"bind", "rbind"})
+
 
 def _edits(rig: Rig) -> Iterator[Any]:
     for spec in rig.specs().values():
@@ -113,4 +115,4 @@ def _(rig: Rig, entry: Any) -> None:
 @at_each_answer("CDI-017")
 def _(rig: Rig, entry: Any) -> None:
     for edits in _edits(rig):
-        assert all("rbind" in mount["options"] for mount in edits.get("mounts", ()))
+        assert all(BINDS & set(mount["options"]) for mount in edits.get("mounts", ()))

@@ -52,3 +52,9 @@ def _(rig: Rig) -> None:
 def _(rig: Rig) -> None:
     for item in _of(rig, "DaemonSet"):
         assert "maxUnavailable" in item["spec"]["updateStrategy"]["rollingUpdate"]
+
+
+@check("HLTH-011")
+def _(rig: Rig) -> None:
+    for item in _of(rig, "DaemonSet"):
+        assert "livenessProbe" in item["spec"]["template"]["spec"]["containers"][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import uuid
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
-FEATURES = ("shares", "partitions", "taints")
+FEATURES = ("shares", "partitions", "taints", "health", "metadata")
 """What the driver of these checks has."""
 
 SHARES, PARTITIONS = f"{NODE}-shares", f"{NODE}-partitions"
@@ -171,3 +172,35 @@ def _(rig: Rig) -> None:
         entry = rig.prepare(claim)
     freed(rig, claim)
     assert entry.error == ""
+
+
+@on_features("CAP-004")
+def _(rig: Rig) -> None:
+    claim = rig.claim(_share(memory="2Gi"))
+    asked = {"name": "req0", "exactly": {"capacity": {"requests": {"memory": "1Gi"}}}}
+    stored = rig.store.claims[(claim.namespace, claim.name)]
+    stored["spec"] = {"devices": {"requests": [asked]}}
+    good(rig, claim)
+    text = (rig.options.data_dir / "claims" / f"{claim.uid}.json").read_text("utf-8")
+    freed(rig, claim)
+    assert '"2Gi"' in text
+
+
+@on_features("TAINT-004")
+def _(rig: Rig) -> None:
+    def times() -> list[str]:
+        return [taint.get("timeAdded", "") for taint in _first(rig).get("taints", [])]
+
+    with _faulty(rig):
+        rig.wait(times, SOON_S)
+        known = times()
+        second = int(time.time())
+        rig.wait(lambda: int(time.time()) > second, SOON_S)
+        again = rig.options.data_dir / "faulty-gpu-1"
+        before = len(rig.store.writes)
+        again.touch()
+        rig.wait(lambda: len(rig.store.writes) > before, SOON_S)
+        now = times()
+        again.unlink()
+    rig.wait(lambda: _first(rig) and not _first(rig).get("taints"), SOON_S)
+    assert now == known

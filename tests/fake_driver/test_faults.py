@@ -11,17 +11,21 @@ import pytest
 from pytest_dra.catalogue import catalogue
 from pytest_dra.fake_driver import faults
 from pytest_dra.fake_driver import faults_failure
+from pytest_dra.fake_driver import faults_health
 from pytest_dra.fake_driver import faults_node
 from pytest_dra.fake_driver import faults_publishing
 from pytest_dra.fake_driver import faults_update
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.health import Health
 from tests.fake_driver import small_checks
 from tests.fake_driver import small_checks_attributes
 from tests.fake_driver import small_checks_cdi
 from tests.fake_driver import small_checks_claim
 from tests.fake_driver import small_checks_failure
 from tests.fake_driver import small_checks_features
+from tests.fake_driver import small_checks_health
 from tests.fake_driver import small_checks_manifests
+from tests.fake_driver import small_checks_metadata
 from tests.fake_driver import small_checks_node
 from tests.fake_driver import small_checks_pods
 from tests.fake_driver import small_checks_restart
@@ -38,7 +42,9 @@ REGISTERING = (
     small_checks_claim,
     small_checks_failure,
     small_checks_features,
+    small_checks_health,
     small_checks_manifests,
+    small_checks_metadata,
     small_checks_node,
     small_checks_pods,
     small_checks_restart,
@@ -53,7 +59,7 @@ UNCONFINED = frozenset({"CDI-002", "REG-012", "REG-016"})
 """Faults that end the process, which is the tests' own, or under which the rig's claims and slices
 are another driver's: much else fails. With CDI-002 it is whatever writes first after a start."""
 
-ON_FEATURES = frozenset({"ATTR", "CAP", "PART", "TAINT"})
+ON_FEATURES = frozenset({"ATTR", "CAP", "HLTH", "META", "PART", "TAINT"})
 """Areas whose faults are those of a driver that publishes more than plain devices."""
 
 DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}
@@ -61,6 +67,12 @@ DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}
 
 TOO_LONG_S = 1.2
 """The long call of PREP-015 and UNP-013, shortened likewise."""
+
+LATE_HEALTH_S = 2.0
+"""The pause of HLTH-001, shortened likewise."""
+
+REPORTS_S = 0.05
+"""Pause between health reports: the small checks read some."""
 
 RELABEL_S = 0.1
 """The pause of SLICE-014, shortened likewise."""
@@ -128,6 +140,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_checks_restart, "LEFT", [])
     monkeypatch.setattr(faults_update, "leave", lambda code: small_checks_restart.LEFT.append(code))
     monkeypatch.setattr("tests.fake_driver.rig.Rig", WatchedRig)
+    monkeypatch.setattr(Health, "every_s", REPORTS_S)
 
 
 @pytest.mark.proof
@@ -137,10 +150,12 @@ def test_a_fault_breaks_its_case_alone(case: str, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(faults_node, name, delay)
     monkeypatch.setattr(faults_failure, "TOO_LONG_S", TOO_LONG_S)
     monkeypatch.setattr(faults_publishing, "RELABEL_S", RELABEL_S)
+    monkeypatch.setattr(faults_health, "FIRST_S", LATE_HEALTH_S)
     expected = {case} | set(catalogue().also_fails.get(case, ()))
     # What is reviewed for the suite may come out here, too.
     possible = expected | also_failing(case)
-    features = FEATURES if case.split("-")[0] in ON_FEATURES else ()
+    on_features = case.split("-")[0] in ON_FEATURES and not catalogue().case(case).unless
+    features = FEATURES if on_features else ()
     with running(case, features=features) as rig:
         assert isinstance(rig, WatchedRig)
         found = failures(rig)

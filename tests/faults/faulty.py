@@ -22,22 +22,31 @@ PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
 
 FEATURES = (
-    "--features=taints,notices,partitions,shares,conditions,standard",
+    "--features=taints,notices,partitions,shares,conditions,standard,health,metadata",
     PROFILE.with_name("features.yaml"),
 )
 """For faults of features that the plain driver does not have."""
 
+<<<<<<< HEAD
 OTHERWISE: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("CAP-002", "CAP-003", "CAP-005", "CAP-006"), FEATURES),
+=======
+OTHERWISE = {
+    **dict.fromkeys(("CAP-002", "CAP-003", "CAP-004", "CAP-005", "CAP-006"), FEATURES),
+>>>>>>> s15-8a
     **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010"), FEATURES),
-    **dict.fromkeys(("TAINT-003", "TAINT-005", "TAINT-006"), FEATURES),
+    **dict.fromkeys(("TAINT-003", "TAINT-004", "TAINT-005", "TAINT-006"), FEATURES),
+    **dict.fromkeys((f"HLTH-{n:03}" for n in (1, *range(3, 9), 10, *range(12, 16))), FEATURES),
+    **dict.fromkeys((f"META-{n:03}" for n in range(1, 7)), FEATURES),
     "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
     "REG-016": ("", PROFILE.with_name("nameless.yaml")),
     "SLICE-021": ("", PROFILE.with_name("network.yaml")),
 }
 """Arguments of the driver, profile and options for faults that the plain driver cannot have."""
 
-SHIPPED = frozenset({"ATTR-009", "ATTR-013", "LIFE-006", "SEC-001", "SEC-007", "STAT-004"})
+SHIPPED = frozenset(
+    {"ATTR-009", "ATTR-013", "HLTH-011", "LIFE-006", "SEC-001", "SEC-007", "STAT-004"}
+)
 """Faults of the manifests: the driver prints them for the profile."""
 
 UNDECLARED = {"LIFE-006": "SeamlessUpgrade"}

@@ -31,10 +31,20 @@ ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
 SETTINGS: Mapping[str, str] = {
-    "features": "--features=taints,notices,partitions,shares,conditions,standard",
+    "features": "--features=taints,notices,partitions,shares,conditions,standard,health,metadata",
     "pages": "--devices=300",
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
+
+HEALTH = ("V03", "V29-ALPHA", "V29-ENDS", "V29-LATE", "V29-LEASE", "V29-ORDER")
+
+METADATA = ("V20", "V20-ONE")
+
+WORDS: Mapping[str, str] = {
+    **dict.fromkeys(HEALTH, "--features=health"),
+    **dict.fromkeys(METADATA, "--features=metadata"),
+}
+"""Further arguments of the driver that a variant needs."""
 
 NETWORK = {"NetworkAttached": {"supported": True}}
 
@@ -46,19 +56,36 @@ def _previous(variant: str) -> Mapping[str, Any]:
 
 FEATURES = {
     name: {"supported": True}
-    for name in ("DeviceTaints", "PartitionableDevices", "ConsumableCapacity", "BindingConditions")
+    for name in (
+        "DeviceTaints",
+        "PartitionableDevices",
+        "ConsumableCapacity",
+        "BindingConditions",
+        "DeviceHealth",
+        "HealthMessage",
+        "DeviceMetadata",
+    )
 }
+
+REPORTING = {name: FEATURES[name] for name in ("DeviceHealth", "HealthMessage")}
 
 HOOKS = {
     "fault": ["touch", "{driver_dir}/faulty-{device}"],
     "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
 }
 
+UPDATING = {"metadata_update": ["touch", "{driver_dir}/update-{claim_uid}"]}
+
 NO_ADMIN = {"AdminAccess": {"supported": False}}
 """Devices that are the same for every claim give an administrator no more than others."""
 
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
-    "features": {"features": FEATURES, "hooks": HOOKS},
+    "features": {"features": FEATURES, "hooks": {**HOOKS, **UPDATING}},
+    **{name: {"features": REPORTING} for name in HEALTH},
+    **{
+        name: {"features": {"DeviceMetadata": {"supported": True}}, "hooks": UPDATING}
+        for name in METADATA
+    },
     "V04-NRI": {"injection": {"kind": "nri"}},
     "V05": {"launch": _previous("V05")},
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
@@ -157,7 +184,7 @@ def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
         profile[name] = {key: value for key, value in merged.items() if value is not None}
     file = directory / PROFILE.name
     file.write_text(yaml.safe_dump(profile), "utf-8")
-    words = SETTINGS.get(variant, f"--variant={variant}")
+    words = SETTINGS.get(variant, f"--variant={variant} {WORDS.get(variant, '')}".strip())
     return [
         *USUAL,
         f"--rootdir={directory}",
