@@ -27,13 +27,8 @@ FEATURES = (
 )
 """For faults of features that the plain driver does not have."""
 
-<<<<<<< HEAD
 OTHERWISE: Mapping[str, tuple[Any, ...]] = {
-    **dict.fromkeys(("CAP-002", "CAP-003", "CAP-005", "CAP-006"), FEATURES),
-=======
-OTHERWISE = {
     **dict.fromkeys(("CAP-002", "CAP-003", "CAP-004", "CAP-005", "CAP-006"), FEATURES),
->>>>>>> s15-8a
     **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010"), FEATURES),
     **dict.fromkeys(("TAINT-003", "TAINT-004", "TAINT-005", "TAINT-006"), FEATURES),
     **dict.fromkeys((f"HLTH-{n:03}" for n in (1, *range(3, 9), 10, *range(12, 16))), FEATURES),
