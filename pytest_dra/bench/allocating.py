@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import Final
 
 from pytest_dra.allocator import Rules
-from pytest_dra.allocator import rules
-from pytest_dra.allocator.rules import GATES
+from pytest_dra.allocator import rules_of
 from pytest_dra.api import resources
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.controllers.claiming import ClaimController
@@ -58,8 +57,9 @@ class ReferenceAllocator:
     def __init__(
         self, cluster: Cluster, *, namespaces: tuple[str, ...], gates: Mapping[str, bool]
     ) -> None:
-        own = {gate: on for gate, on in gates.items() if gate in GATES}
-        self.rules: Rules = rules(cluster.version.name, own, minor=cluster.version.minor)
+        version = cluster.version
+        known = {gate: on for gate, on in gates.items() if gate in version.gates}
+        self.rules: Rules = rules_of(version.with_gates(known))
         self._cluster = cluster
         self._namespaces = set(namespaces)
         self._stack = ExitStack()

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_dra.allocator import Rules
-from pytest_dra.allocator.rules import GATES
-from pytest_dra.allocator.rules import rules
+from pytest_dra.allocator.rules import rules_of
 from pytest_dra.api import resources
 from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
@@ -109,10 +108,8 @@ def settings(arguments: argparse.Namespace) -> tuple[KubernetesVersion, Rules]:
     """The version and its scheduler's rules."""
     try:
         version = kubernetes_version(arguments.kubernetes or LATEST)
-        gates = gates_of(arguments.feature_gates)
-        version = version.with_gates(gates)
-        own = {gate: on for gate, on in gates.items() if gate in GATES}
-        return version, rules(version.name, own, minor=version.minor)
+        version = version.with_gates(gates_of(arguments.feature_gates))
+        return version, rules_of(version)
     except ValueError as error:
         raise InputError(str(error)) from error
 

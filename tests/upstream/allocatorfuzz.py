@@ -18,7 +18,6 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.allocator import RulesError
-from pytest_dra.allocator import rules
 from pytest_dra.allocator.rules import LATEST
 from pytest_dra.allocator.search import PATIENCE
 from tests.upstream import allocatordraw
@@ -27,6 +26,7 @@ from tests.upstream.allocator import difference
 from tests.upstream.allocator import release
 from tests.upstream.scenario import Json
 from tests.upstream.scenario import answer
+from tests.upstream.scenario import rules_for
 
 BATCH: Final = 500
 TIMEOUT: Final = 1200.0
@@ -59,9 +59,7 @@ def older(scenario: Json, minor: int) -> Json:
         # That oracle cannot be told which copy to use.
         made.pop("variant", None)
     try:
-        current = rules(
-            made["profile"], made.get("features"), variant=made.get("variant"), minor=minor
-        )
+        current = rules_for(made, minor=minor)
     except RulesError:
         return made
     if current.per_slice:
