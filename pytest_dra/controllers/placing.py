@@ -120,7 +120,7 @@ class Placer:
         namespace, name = key_of(pod)
         owner = {
             "apiVersion": "v1", "kind": "Pod", "name": name, "uid": meta.get("uid") or "",
-            "controller": True, "blockOwnerDeletion": True,
+            "controller": True,
         }  # fmt: skip
         body = {
             "metadata": {
@@ -131,11 +131,13 @@ class Placer:
             "spec": claim["spec"],
         }
         made = self._client.create(resources.RESOURCE_CLAIMS, body, namespace=namespace)
-        backed = extended.backed(subject.extended, scheduler.cluster.nodes[node])
+        cluster = scheduler.cluster
+        backed = extended.backed(subject.extended, cluster.nodes[node])
+        _, mappings = extended.requests_of(pod, backed, cluster.resources)
         status = {
             "extendedResourceClaimStatus": {
                 "resourceClaimName": made["metadata"]["name"],
-                "requestMappings": extended.mappings(backed),
+                "requestMappings": mappings,
             }
         }
         self._client.patch(

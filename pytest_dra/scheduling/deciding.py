@@ -218,8 +218,7 @@ class _Tries:
 
     def on(self, node: Json) -> NodeAnswer:
         subject, name = self._subject, nodes.name_of(node)
-        backed = extended.backed(subject.extended, node)
-        resources = [one.resource for one in backed]
+        resources = self._backed(node)
         if subject.pod is not None and not subject.node:
             why = why_not(subject.pod, node, self._scheduler.guests(name), resources)
             if why:
@@ -228,22 +227,27 @@ class _Tries:
         if missing:
             why = f"claim {', '.join(missing)} is allocated for other nodes"
             return NodeAnswer(node=name, verdict=UNAVAILABLE, why=why)
-        attempt, claims = self._attempt(backed)
+        attempt, claims = self._attempt(resources)
         found = attempt.on(node)
         return NodeAnswer(
             node=name, verdict=found.verdict, why=found.error, results=found.results,
             claims=claims, steps=found.steps,
         )  # fmt: skip
 
-    def _attempt(self, backed: list[extended.Wanted]) -> tuple[Attempt, tuple[Json, ...]]:
-        key = tuple(dict.fromkeys(one.resource for one in backed))
-        if key not in self._attempts:
-            claims = self._subject.todo
-            if backed and self._subject.pod is not None:
-                claims = [*claims, extended.claim_for(self._subject.pod, backed)]
-            self._claims[key] = tuple(claims)
-            self._attempts[key] = self._scheduler.attempt(claims)
-        return self._attempts[key], self._claims[key]
+    def _backed(self, node: Json) -> tuple[str, ...]:
+        if not self._scheduler.rules.extended_resources:
+            return ()
+        return extended.backed(self._subject.extended, node)
+
+    def _attempt(self, resources: tuple[str, ...]) -> tuple[Attempt, tuple[Json, ...]]:
+        if resources not in self._attempts:
+            claims, pod = self._subject.todo, self._subject.pod
+            if resources and pod is not None:
+                classes = self._scheduler.cluster.resources
+                claims = [*claims, extended.claim_for(pod, resources, classes)]
+            self._claims[resources] = tuple(claims)
+            self._attempts[resources] = self._scheduler.attempt(claims)
+        return self._attempts[resources], self._claims[resources]
 
 
 def chooses(claims: Iterable[Json]) -> bool:

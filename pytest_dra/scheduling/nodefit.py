@@ -12,6 +12,7 @@ from pytest_dra.allocator import nodes
 from pytest_dra.allocator.taints import BLOCKING
 from pytest_dra.allocator.taints import tolerates
 from pytest_dra.api.quantity import Quantity
+from pytest_dra.scheduling.extended import asked_by
 
 Json = dict[str, Any]
 
@@ -110,10 +111,8 @@ def requests(pod: Json) -> dict[str, int]:
     return {name: amount for name, amount in total.items() if amount}
 
 
-def _asked(container: Mapping[str, Any]) -> dict[str, int]:
-    resources = container.get("resources") or {}
-    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: Quantity.parse(value).nanos for name, value in asked.items()}
+def _asked(container: Json) -> dict[str, int]:
+    return {name: Quantity.parse(value).nanos for name, value in asked_by(container).items()}
 
 
 def _add(total: dict[str, int], more: Mapping[str, int]) -> None:

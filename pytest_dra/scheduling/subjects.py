@@ -13,7 +13,6 @@ from pytest_dra.scheduling.cluster import Cluster
 from pytest_dra.scheduling.cluster import Key
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
-from pytest_dra.scheduling.extended import Wanted
 from pytest_dra.scheduling.extended import wanted
 
 Json = dict[str, Any]
@@ -31,7 +30,8 @@ class Subject:
     """A pod, a claim, or a template that somebody may make a claim of.
 
     ``claims`` are in the order of the pod, those that would be made of templates among them;
-    ``fresh`` are the names of those. ``fault`` says why it cannot be scheduled at all.
+    ``fresh`` are the names of those. ``extended`` are resources that classes stand for; ``fault``
+    says why it cannot be scheduled at all.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Subject:
     claims: tuple[Json, ...] = ()
     pod: Json | None = None
     fresh: frozenset[Key] = frozenset()
-    extended: tuple[Wanted, ...] = ()
+    extended: tuple[str, ...] = ()
     fault: str = ""
 
     @property
@@ -75,7 +75,7 @@ def of_pod(pod: Json, cluster: Cluster) -> Subject:
     if gates:
         fault = f"scheduling gate {gates[0].get('name')}"
     claims = list({key_of(one): one for one in claims}.values())
-    extended = list(wanted(pod, cluster.resources))
+    extended = wanted(pod, cluster.resources)
     if (pod.get("status") or {}).get("extendedResourceClaimStatus"):
         name = pod["status"]["extendedResourceClaimStatus"].get("resourceClaimName")
         made = cluster.claims.get((namespace, str(name)))

@@ -42,6 +42,7 @@ def test_the_work_is_counted_over_all_trials_of_an_explanation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trials, "WORK_MAX", 10)
+    monkeypatch.setattr("pytest_dra.explaining.binding._SHARE", 0)
     one = made()
     assert binding(one) == ()
     assert nearest(one) == ()
