@@ -29,6 +29,7 @@ from pytest_dra.allocator.rules import Rules
 from pytest_dra.allocator.rules import rules_with
 from pytest_dra.allocator.search import PATIENCE
 from pytest_dra.api.quantity import QuantityError
+from pytest_dra.scheduling.cluster import allocation_of
 
 Json = dict[str, Any]
 
@@ -123,7 +124,7 @@ class _Game:
             state.add(claim["status"]["allocation"])
 
     def _attempt(self, claims: Sequence[Json]) -> Attempt:
-        todo = [one for one in claims if not (one.get("status") or {}).get("allocation")]
+        todo = [one for one in claims if allocation_of(one) is None]
         return Attempt(
             self.index, self.state, self.classes, todo,
             budget=self.budget, patience=self.patience,
@@ -165,7 +166,7 @@ class _Game:
         return made
 
     def _keep(self, claims: Sequence[Json], found: Answer) -> None:
-        todo = [one for one in claims if not (one.get("status") or {}).get("allocation")]
+        todo = [one for one in claims if allocation_of(one) is None]
         for claim, result in zip(todo, found.results, strict=True):
             claim.setdefault("status", {})["allocation"] = result
             self.state.add(result)
