@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,15 +17,19 @@ from pytest_dra.allocator import Index
 from pytest_dra.allocator import Rules
 from pytest_dra.allocator import State
 from pytest_dra.allocator import nodes
-from pytest_dra.allocator import unavailable
 from pytest_dra.allocator import with_rules
 from pytest_dra.scheduling import extended
+from pytest_dra.scheduling.allocated import is_given_back
+from pytest_dra.scheduling.allocated import troubles
 from pytest_dra.scheduling.cluster import ENDED
 from pytest_dra.scheduling.cluster import Cluster
+from pytest_dra.scheduling.cluster import Key
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.cluster import requests_of
 from pytest_dra.scheduling.cluster import results_of
+from pytest_dra.scheduling.conditions import now
 from pytest_dra.scheduling.nodefit import why_not
+from pytest_dra.scheduling.preconditions import why_nowhere
 from pytest_dra.scheduling.subjects import Subject
 
 Json = dict[str, Any]
@@ -35,7 +41,7 @@ BUDGET_OUT: Final = "budget"
 ELSEWHERE: Final = "elsewhere"
 """The pod cannot go to the node for another reason than its devices."""
 UNAVAILABLE: Final = "unavailable"
-"""A claim has been allocated for other nodes."""
+"""A claim has been allocated, and its allocation cannot be used from the node."""
 
 FIRST_POINTS: Final = 8
 """Points of a request's first alternative; each later one has one less."""
@@ -57,12 +63,25 @@ class NodeAnswer:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decision:
-    """What was found for a subject. ``chosen`` is None if it is not placed."""
+    """What was found for a subject. ``chosen`` is None if it is not placed.
+
+    ``lost`` are claims whose allocation is in the way. A scheduler takes it away from one of them
+    if nobody else uses it and nothing else is wrong, and tries again.
+    """
 
     subject: Subject
     answers: tuple[NodeAnswer, ...]
     chosen: NodeAnswer | None = None
     why: str = ""
+    lost: tuple[Json, ...] = ()
+
+    @property
+    def given_back(self) -> Json | None:
+        """The claim that a scheduler takes the allocation away from, None if it takes none."""
+        if self.verdict != NOFIT or self.subject.pod is None:
+            return None
+        pod = self.subject.pod
+        return next((one for one in self.lost if is_given_back(one, pod)), None)
 
     @property
     def verdict(self) -> str:
@@ -85,10 +104,12 @@ class Scheduler:
         *,
         budget: int = BUDGET,
         index: Index | None = None,
+        clock: Callable[[], datetime.datetime] = now,
     ) -> None:
         self.cluster = cluster
         self.rules = rules
         self.budget = budget
+        self.clock = clock
         self.index = index_of(cluster, rules) if index is None else index
         self.state: State = cluster.state(rules)
         self._guests: dict[str, list[Json]] | None = None
@@ -116,8 +137,9 @@ class Scheduler:
             names: nodes to try, in order; all of the cluster if there are none.
             every: try all nodes, even those behind the one that is chosen.
         """
-        if subject.fault:
-            return Decision(subject=subject, answers=(), why=subject.fault)
+        fault = subject.fault or why_nowhere(subject.claims, self.cluster.classes, self.rules)
+        if fault:
+            return Decision(subject=subject, answers=(), why=fault)
         tried = _Tries(self, subject)
         scores = self.rules.minor >= _SCORES_SINCE and chooses(subject.todo)
         answers: list[NodeAnswer] = []
@@ -136,7 +158,10 @@ class Scheduler:
                 aborted = True
                 if not every:
                     break
-        return Decision(subject=subject, answers=tuple(answers), chosen=best, why=_why(answers))
+        lost = () if best is not None else tuple(tried.lost.values())
+        return Decision(
+            subject=subject, answers=tuple(answers), chosen=best, why=_why(answers), lost=lost
+        )  # fmt: skip
 
     def _nodes(self, subject: Subject, names: Iterable[str] | None) -> list[Json]:
         if subject.node and names is None:
@@ -213,6 +238,8 @@ class _Tries:
     def __init__(self, scheduler: Scheduler, subject: Subject) -> None:
         self._scheduler = scheduler
         self._subject = subject
+        self._moment = scheduler.clock()
+        self.lost: dict[Key, Json] = {}
         self._attempts: dict[tuple[str, ...], Attempt] = {}
         self._claims: dict[tuple[str, ...], tuple[Json, ...]] = {}
 
@@ -223,9 +250,10 @@ class _Tries:
             why = why_not(subject.pod, node, self._scheduler.guests(name), resources)
             if why:
                 return NodeAnswer(node=name, verdict=ELSEWHERE, why=why)
-        missing = unavailable(node, subject.claims)
+        missing = list(troubles(node, subject.claims, self._scheduler.rules, self._moment))
         if missing:
-            why = f"claim {', '.join(missing)} is allocated for other nodes"
+            self.lost.update({key_of(claim): claim for claim, _ in missing})
+            why = "; ".join(text for _, text in missing)
             return NodeAnswer(node=name, verdict=UNAVAILABLE, why=why)
         attempt, claims = self._attempt(resources)
         found = attempt.on(node)
