@@ -72,7 +72,9 @@ class ReferenceAllocator:
         self._background = Background(
             (
                 scheduler,
-                ClaimController(self._client(), within=self.acts_in),
+                ClaimController(
+                    self._client(), within=self.acts_in, groups=self.rules.group_claims
+                ),
                 TaintEviction(self._client(), within=self.acts_in),
             )
         )
@@ -108,7 +110,7 @@ class ReferenceAllocator:
 
     def explain(self, namespace: str, pod: str) -> str:
         """Why a pod waits, or where it would go, as ``dra-allocator explain`` says it."""
-        objects = Objects(self._objects())
+        objects = Objects(self._objects(), group_claims=self.rules.group_claims)
         found = objects.pods.get((namespace, pod))
         if found is None:
             return f"pod {namespace}/{pod} does not exist"

@@ -29,6 +29,7 @@ from pytest_dra.objects.refusing import Server
 from pytest_dra.scheduling import Cluster
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling import Subject
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling import subjects
 from pytest_dra.spec import Json
 
@@ -125,7 +126,7 @@ def read(arguments: argparse.Namespace) -> Input:
     objects, warnings = objects_of(given, version)
     for text in warnings[:_TOLD_MAX]:
         sys.stderr.write(f"{NAME}: warning: {text}\n")
-    cluster = Cluster(objects)
+    cluster = Cluster(objects, group_claims=current.group_claims)
     if not cluster.slices and not cluster.claims and not cluster.pods and not cluster.templates:
         raise InputError("the input holds no ResourceSlice, claim, template or Pod")
     return Input(
@@ -179,6 +180,8 @@ def objects_of(given: Sequence[Given], version: KubernetesVersion) -> tuple[list
     errors: list[str] = []
     warnings: list[str] = []
     for one in given:
+        if is_group(one):
+            made.append({**one.body, "apiVersion": one.api_version, "kind": one.kind})
         if not one.api_version.startswith(GROUP) and one.kind not in _CORE:
             continue
         judged = server.judge(one)
@@ -196,6 +199,12 @@ def objects_of(given: Sequence[Given], version: KubernetesVersion) -> tuple[list
         tail = [f"and {more} errors more"] if more > 0 else []
         raise InputError("\n".join([*errors[:_TOLD_MAX], *tail]))
     return made, warnings
+
+
+def is_group(one: Given) -> bool:
+    """True for a group of pods, of whatever version: what it says is taken as it is."""
+    named = isinstance(one.body.get("metadata"), dict) and isinstance(one.body.get("spec"), dict)
+    return named and consumers.refers_to_group({"apiVersion": one.api_version, "kind": one.kind})
 
 
 def _refusals(one: Given, judged: Judged) -> list[str]:

@@ -16,12 +16,15 @@ from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling import Subject
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling import extended
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.conditions import WAITING
 from pytest_dra.scheduling.conditions import readiness
 from pytest_dra.scheduling.conditions import stamp
+from pytest_dra.scheduling.deciding import placed
+from pytest_dra.scheduling.podresources import STATUSES
 from pytest_dra.spec import Json
 
 _LOG: Final = logging.getLogger(__name__)
@@ -87,8 +90,11 @@ class Placer:
             allocation = given.get(key_of(claim))
             if allocation is not None and scheduler.rules.binding:
                 allocation["allocationTimestamp"] = stamp()
-            if allocation is not None or not allocations.is_reserved(claim, pod):
-                made = allocations.write(self._client, claim, allocation, pod)
+            groups = scheduler.rules.group_claims
+            is_reserved = consumers.is_reserved(claim, pod, groups=groups)
+            if allocation is not None or not is_reserved:
+                consumer = subject.consumers.get(key_of(claim)) or consumers.of(pod)
+                made = allocations.write(self._client, claim, allocation, consumer)
                 yield resources.RESOURCE_CLAIMS, made
                 claim["status"] = made.get("status") or {}
                 claim["metadata"] = made["metadata"]
@@ -106,6 +112,12 @@ class Placer:
                 return
         namespace, name = subject.key
         uid = str(pod["metadata"].get("uid") or "")
+        if chosen.taken:
+            body = {"status": {STATUSES: list(chosen.taken)}}
+            self._client.patch(
+                resources.PODS, name, body, namespace=namespace, subresource="status"
+            )
+            pod = placed(pod, chosen)
         self._client.bind(namespace, name, uid, chosen.node)
         scheduler.guests(chosen.node).append(pod)
         yield resources.PODS, {**pod, "spec": {**pod["spec"], "nodeName": chosen.node}}

@@ -18,17 +18,24 @@ from pytest_dra.allocator import Rules
 from pytest_dra.allocator import State
 from pytest_dra.allocator import nodes
 from pytest_dra.allocator import with_rules
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling import extended
 from pytest_dra.scheduling.allocated import is_given_back
 from pytest_dra.scheduling.allocated import troubles
 from pytest_dra.scheduling.cluster import ENDED
 from pytest_dra.scheduling.cluster import Cluster
 from pytest_dra.scheduling.cluster import Key
+from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.cluster import requests_of
 from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.scheduling.conditions import now
+from pytest_dra.scheduling.nodeallocatable import Devices
+from pytest_dra.scheduling.nodeallocatable import MappingError
+from pytest_dra.scheduling.nodeallocatable import footprint
+from pytest_dra.scheduling.nodeallocatable import is_mapped
 from pytest_dra.scheduling.nodefit import why_not
+from pytest_dra.scheduling.podresources import STATUSES
 from pytest_dra.scheduling.preconditions import why_nowhere
 from pytest_dra.scheduling.subjects import Subject
 
@@ -51,7 +58,10 @@ _SCORES_SINCE: Final = 35
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class NodeAnswer:
-    """What was found for one node: a verdict, why, and an allocation per claim if it fits."""
+    """What was found for one node: a verdict, why, and an allocation per claim if it fits.
+
+    ``taken`` is what devices take of the node's own resources, for the status of the pod.
+    """
 
     node: str
     verdict: str
@@ -59,6 +69,7 @@ class NodeAnswer:
     results: tuple[Json, ...] = ()
     claims: tuple[Json, ...] = ()
     steps: int = 0
+    taken: tuple[Json, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -112,6 +123,7 @@ class Scheduler:
         self.clock = clock
         self.index = index_of(cluster, rules) if index is None else index
         self.state: State = cluster.state(rules)
+        self.devices = Devices(cluster.slices if rules.node_allocatable else ())
         self._guests: dict[str, list[Json]] | None = None
 
     def attempt(
@@ -193,10 +205,14 @@ class Scheduler:
         pod = decision.subject.pod
         if pod is None:
             return
-        for claim in {id(one): one for one in (*decision.subject.claims, *chosen.claims)}.values():
-            _reserve(claim, pod)
-        if not decision.subject.node:
-            self.guests(chosen.node).append(pod)
+        subject = decision.subject
+        for claim in {id(one): one for one in (*subject.claims, *chosen.claims)}.values():
+            if not consumers.is_reserved(claim, pod, groups=self.rules.group_claims):
+                consumer = subject.consumers.get(key_of(claim)) or consumers.of(pod)
+                status = claim.setdefault("status", {})
+                status["reservedFor"] = [*(status.get("reservedFor") or ()), consumer]
+        if not subject.node:
+            self.guests(chosen.node).append(placed(pod, chosen))
 
     def retract(self, decision: Decision) -> None:
         """Undo :meth:`accept`, the last one first."""
@@ -213,15 +229,11 @@ class Scheduler:
             self.guests(chosen.node).pop()
 
 
-def _reserve(claim: Json, pod: Json) -> None:
-    """Note that a pod uses a claim."""
-    meta = pod.get("metadata") or {}
-    status = claim.setdefault("status", {})
-    reserved = status.get("reservedFor") or []
-    if not any(one.get("name") == meta.get("name") for one in reserved):
-        uid = {"uid": meta["uid"]} if meta.get("uid") else {}
-        entry = {"resource": "pods", "name": meta.get("name"), **uid}
-        status["reservedFor"] = [*reserved, entry]
+def placed(pod: Json, chosen: NodeAnswer) -> Json:
+    """A pod as it is on its node, with what its devices take of that."""
+    if not chosen.taken:
+        return pod
+    return {**pod, "status": {**(pod.get("status") or {}), STATUSES: list(chosen.taken)}}
 
 
 def index_of(cluster: Cluster, rules: Rules) -> Index:
@@ -247,7 +259,10 @@ class _Tries:
         subject, name = self._subject, nodes.name_of(node)
         resources = self._backed(node)
         if subject.pod is not None and not subject.node:
-            why = why_not(subject.pod, node, self._scheduler.guests(name), resources)
+            why = why_not(
+                subject.pod, node, self._scheduler.guests(name), resources,
+                with_devices=self._scheduler.rules.node_allocatable,
+            )  # fmt: skip
             if why:
                 return NodeAnswer(node=name, verdict=ELSEWHERE, why=why)
         missing = list(troubles(node, subject.claims, self._scheduler.rules, self._moment))
@@ -255,12 +270,52 @@ class _Tries:
             self.lost.update({key_of(claim): claim for claim, _ in missing})
             why = "; ".join(text for _, text in missing)
             return NodeAnswer(node=name, verdict=UNAVAILABLE, why=why)
+        taken = self._shared_in_vain()
+        if taken:
+            return NodeAnswer(node=name, verdict=UNAVAILABLE, why=taken)
         attempt, claims = self._attempt(resources)
         found = attempt.on(node)
-        return NodeAnswer(
+        answer = NodeAnswer(
             node=name, verdict=found.verdict, why=found.error, results=found.results,
             claims=claims, steps=found.steps,
         )  # fmt: skip
+        if found.verdict != FITS or subject.pod is None or not self._scheduler.devices.any:
+            return answer
+        return self._weighed(answer, subject.pod, node)
+
+    def _shared_in_vain(self) -> str:
+        """Why a claim cannot be shared: its devices stand for resources of its node."""
+        pod, devices = self._subject.pod, self._scheduler.devices
+        if pod is None or not devices.any:
+            return ""
+        for claim in self._subject.claims:
+            allocation = allocation_of(claim)
+            reserved = (claim.get("status") or {}).get("reservedFor")
+            if allocation is None or not reserved or not is_mapped(allocation, devices):
+                continue
+            if not consumers.is_reserved(claim, pod, groups=self._scheduler.rules.group_claims):
+                name = key_of(claim)[1]
+                return f"claim {name} has devices of its node's own resources: one pod can use it"
+        return ""
+
+    def _weighed(self, answer: NodeAnswer, pod: Json, node: Json) -> NodeAnswer:
+        """What devices take of the node itself has to be there, too."""
+        allocated = [*zip(answer.claims, answer.results, strict=True)]
+        for claim in self._subject.claims:
+            allocation = allocation_of(claim)
+            if allocation is not None:
+                allocated.append((claim, allocation))
+        entries = {name: key_of(one)[1] for name, one in self._subject.entries.items()}
+        others = self._scheduler.guests(answer.node)
+        if self._subject.node:
+            others = [one for one in others if key_of(one) != self._subject.key]
+        try:
+            found = footprint(pod, node, others, allocated, self._scheduler.devices, entries)
+        except MappingError as error:
+            return dataclasses.replace(answer, verdict=FATAL, why=str(error), results=())
+        if found.why:
+            return dataclasses.replace(answer, verdict=ELSEWHERE, why=found.why, results=())
+        return dataclasses.replace(answer, taken=found.statuses)
 
     def _backed(self, node: Json) -> tuple[str, ...]:
         if not self._scheduler.rules.extended_resources:
