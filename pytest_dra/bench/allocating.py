@@ -38,6 +38,7 @@ _SEEN: Final = (
     resources.RESOURCE_CLAIM_TEMPLATES,
     resources.NODES,
     resources.PODS,
+    resources.POD_GROUPS,
 )
 
 _NOT_FOUND: Final = 404
@@ -126,3 +127,10 @@ class ReferenceAllocator:
                 if error.code != _NOT_FOUND:
                     raise
         return found
+
+
+class KubeScheduler(ReferenceAllocator):
+    """The scheduler and the controllers of a whole cluster: here nothing acts, and it explains."""
+
+    def __enter__(self) -> KubeScheduler:
+        return self
