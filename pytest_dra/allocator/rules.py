@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pytest_dra.api.releases import VERSIONS
+from pytest_dra.api.versions import NEEDS
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 
@@ -204,14 +205,19 @@ def rules(
 
 
 def rules_of(version: KubernetesVersion, *, variant: str | None = None) -> Rules:
-    """The rules of a Kubernetes version as it is configured.
+    """The rules of a Kubernetes version as it is configured; a gate needs those it builds on.
 
     ``variant`` forces a copy of the allocator; else the first one that supports all that is on.
 
     Raises:
         RulesError: the copy does not exist or does not support the gates.
     """
-    enabled = [gate for gate in (*GATES, *AROUND) if version.enabled(gate)]
+    enabled = [
+        gate
+        for gate in (*GATES, *AROUND)
+        if version.enabled(gate)
+        and all(version.enabled(one) for one in NEEDS.get(gate, ()) if one in version.gates)
+    ]
     return rules_with(enabled, minor=version.minor, variant=variant)
 
 

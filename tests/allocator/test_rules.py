@@ -53,6 +53,12 @@ def test_the_gates_of_a_scheduler_are_those_of_its_release() -> None:
             assert getattr(found, field) is version.enabled(gate), (name, gate)
 
 
+def test_a_gate_means_nothing_without_those_it_builds_on() -> None:
+    assert not rules("1.36", {"DRAResourceClaimDeviceStatus": False}).binding
+    both = {"DRAFractionalCapacityRange": True, "DRAConsumableCapacity": False}
+    assert not rules("1.37", both).fractional
+
+
 def test_a_release_that_is_newer_than_the_last_known_one_is_like_it() -> None:
     assert rules_with(INCUBATING, minor=LATEST + 1).sorts
 
