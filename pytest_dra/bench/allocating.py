@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import Final
 
 from pytest_dra.allocator import Rules
-from pytest_dra.allocator import rules
-from pytest_dra.allocator.rules import GATES
+from pytest_dra.allocator import rules_of
 from pytest_dra.api import resources
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.controllers.claiming import ClaimController
@@ -39,6 +38,7 @@ _SEEN: Final = (
     resources.RESOURCE_CLAIM_TEMPLATES,
     resources.NODES,
     resources.PODS,
+    resources.POD_GROUPS,
 )
 
 _NOT_FOUND: Final = 404
@@ -58,8 +58,9 @@ class ReferenceAllocator:
     def __init__(
         self, cluster: Cluster, *, namespaces: tuple[str, ...], gates: Mapping[str, bool]
     ) -> None:
-        own = {gate: on for gate, on in gates.items() if gate in GATES}
-        self.rules: Rules = rules(cluster.version.name, own, minor=cluster.version.minor)
+        version = cluster.version
+        known = {gate: on for gate, on in gates.items() if gate in version.gates}
+        self.rules: Rules = rules_of(version.with_gates(known))
         self._cluster = cluster
         self._namespaces = set(namespaces)
         self._stack = ExitStack()
@@ -72,7 +73,9 @@ class ReferenceAllocator:
         self._background = Background(
             (
                 scheduler,
-                ClaimController(self._client(), within=self.acts_in),
+                ClaimController(
+                    self._client(), within=self.acts_in, groups=self.rules.group_claims
+                ),
                 TaintEviction(self._client(), within=self.acts_in),
             )
         )
@@ -108,7 +111,7 @@ class ReferenceAllocator:
 
     def explain(self, namespace: str, pod: str) -> str:
         """Why a pod waits, or where it would go, as ``dra-allocator explain`` says it."""
-        objects = Objects(self._objects())
+        objects = Objects(self._objects(), group_claims=self.rules.group_claims)
         found = objects.pods.get((namespace, pod))
         if found is None:
             return f"pod {namespace}/{pod} does not exist"
@@ -124,3 +127,10 @@ class ReferenceAllocator:
                 if error.code != _NOT_FOUND:
                     raise
         return found
+
+
+class KubeScheduler(ReferenceAllocator):
+    """The scheduler and the controllers of a whole cluster: here nothing acts, and it explains."""
+
+    def __enter__(self) -> KubeScheduler:
+        return self

@@ -14,7 +14,6 @@ from typing import Final
 from pytest_dra.api import resources
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.instance import Instance
-from pytest_dra.controllers import allocations
 from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.events import WARNING
 from pytest_dra.controllers.events import Events
@@ -27,6 +26,7 @@ from pytest_dra.controllers.looping import soonest
 from pytest_dra.controllers.looping import stamp
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling.cluster import ENDED
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
@@ -179,7 +179,7 @@ class PodAgent(ControlLoop):
         found = self.client.get(resources.RESOURCE_CLAIMS, name, namespace=namespace)
         if owned and not podclaims.is_of(found, pod):
             raise PrepareError(f"claim {namespace}/{name} was not made for the pod")
-        if not allocations.is_reserved(found, pod):
+        if not consumers.is_reserved(found, pod, groups=True):
             raise PrepareError(f"claim {namespace}/{name} is not reserved for the pod")
         results = results_of(allocation_of(found))
         claim = Claim(

@@ -45,8 +45,8 @@ class Events:
         body = {
             "metadata": {"name": f"{meta['name']}.{secrets.token_hex(8)}", "namespace": namespace},
             "involvedObject": {
-                "apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": meta["name"],
-                "uid": uid,
+                "apiVersion": pod.get("apiVersion") or "v1", "kind": pod.get("kind") or "Pod",
+                "namespace": namespace, "name": meta["name"], "uid": uid,
             },
             "type": kind,
             "reason": reason,

@@ -13,7 +13,6 @@ from typing import Final
 
 from pytest_dra.allocator.taints import tolerates
 from pytest_dra.api import resources
-from pytest_dra.controllers import allocations
 from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.events import NORMAL
 from pytest_dra.controllers.events import Events
@@ -31,6 +30,7 @@ from pytest_dra.controllers.rulestatus import RuleStatus
 from pytest_dra.controllers.rulestatus import effect_of
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling.cluster import DeviceKey
 from pytest_dra.scheduling.cluster import Key
 from pytest_dra.scheduling.cluster import allocation_of
@@ -150,7 +150,7 @@ class TaintEviction(ControlLoop):
                 found = claims.get((key_of(pod)[0], name))
                 if found is None or (owned and not podclaims.is_of(found[0], pod)):
                     continue
-                if allocations.is_reserved(found[0], pod):
+                if consumers.is_reserved(found[0], pod, groups=True):
                     eviction = found[1].joined(eviction)
             if eviction is not None:
                 due.append((pod, eviction))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
 import secrets
 from collections.abc import Iterator
@@ -17,16 +16,18 @@ from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling import Subject
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling import extended
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
-from pytest_dra.scheduling.cluster import results_of
+from pytest_dra.scheduling.conditions import WAITING
+from pytest_dra.scheduling.conditions import readiness
+from pytest_dra.scheduling.conditions import stamp
+from pytest_dra.scheduling.deciding import placed
+from pytest_dra.scheduling.podresources import STATUSES
 from pytest_dra.spec import Json
 
 _LOG: Final = logging.getLogger(__name__)
-
-BINDING_TIMEOUT_S: Final = 600
-"""Seconds that drivers have to fulfil binding conditions, as kube-scheduler's default."""
 
 _MESSAGE_MAX: Final = 1024
 """Characters of an event's message."""
@@ -55,10 +56,12 @@ class Placer:
             yield from self._refuse(pod, "waiting for claims to be made of templates")
             return
         decision = scheduler.decide(subject)
-        if decision.chosen is None:
-            yield from self._refuse(pod, decision.why)
-            return
         try:
+            if decision.chosen is None:
+                yield from self._refuse(pod, decision.why)
+                if decision.given_back is not None:
+                    yield from self._give_back(scheduler, decision.given_back)
+                return
             yield from self._write(scheduler, decision)
         except KubeError as error:
             # Somebody was faster, or the server is in trouble: look again.
@@ -85,10 +88,13 @@ class Placer:
                 given[key_of(wanted[-1])] = given.pop(key_of(claim))
         for claim in wanted:
             allocation = given.get(key_of(claim))
-            if allocation is not None and _conditions(allocation):
-                allocation["allocationTimestamp"] = _stamp()
-            if allocation is not None or not allocations.is_reserved(claim, pod):
-                made = allocations.write(self._client, claim, allocation, pod)
+            if allocation is not None and scheduler.rules.binding:
+                allocation["allocationTimestamp"] = stamp()
+            groups = scheduler.rules.group_claims
+            is_reserved = consumers.is_reserved(claim, pod, groups=groups)
+            if allocation is not None or not is_reserved:
+                consumer = subject.consumers.get(key_of(claim)) or consumers.of(pod)
+                made = allocations.write(self._client, claim, allocation, consumer)
                 yield resources.RESOURCE_CLAIMS, made
                 claim["status"] = made.get("status") or {}
                 claim["metadata"] = made["metadata"]
@@ -96,15 +102,22 @@ class Placer:
                     scheduler.state.add(allocation)
             claims.append(claim)
         for claim in claims:
-            state = readiness(claim)
-            if state == FAILED:
-                yield from self._give_back(scheduler, claim, pod)
+            found = readiness(claim, scheduler.clock()) if scheduler.rules.binding else None
+            if found is not None and found.lost:
+                self._event(pod, "Warning", "FailedScheduling", found.why)
+                yield from self._give_back(scheduler, claim)
                 return
-            if state == WAITING:
+            if found is not None and found.state == WAITING:
                 self.owes = True
                 return
         namespace, name = subject.key
         uid = str(pod["metadata"].get("uid") or "")
+        if chosen.taken:
+            body = {"status": {STATUSES: list(chosen.taken)}}
+            self._client.patch(
+                resources.PODS, name, body, namespace=namespace, subresource="status"
+            )
+            pod = placed(pod, chosen)
         self._client.bind(namespace, name, uid, chosen.node)
         scheduler.guests(chosen.node).append(pod)
         yield resources.PODS, {**pod, "spec": {**pod["spec"], "nodeName": chosen.node}}
@@ -120,7 +133,7 @@ class Placer:
         namespace, name = key_of(pod)
         owner = {
             "apiVersion": "v1", "kind": "Pod", "name": name, "uid": meta.get("uid") or "",
-            "controller": True, "blockOwnerDeletion": True,
+            "controller": True,
         }  # fmt: skip
         body = {
             "metadata": {
@@ -131,11 +144,13 @@ class Placer:
             "spec": claim["spec"],
         }
         made = self._client.create(resources.RESOURCE_CLAIMS, body, namespace=namespace)
-        backed = extended.backed(subject.extended, scheduler.cluster.nodes[node])
+        cluster = scheduler.cluster
+        backed = extended.backed(subject.extended, cluster.nodes[node])
+        _, mappings = extended.requests_of(pod, backed, cluster.resources)
         status = {
             "extendedResourceClaimStatus": {
                 "resourceClaimName": made["metadata"]["name"],
-                "requestMappings": extended.mappings(backed),
+                "requestMappings": mappings,
             }
         }
         self._client.patch(
@@ -143,8 +158,8 @@ class Placer:
         )
         return made
 
-    def _give_back(self, scheduler: Scheduler, claim: Json, pod: Json) -> Iterator[Written]:
-        """A binding condition has failed: begin again."""
+    def _give_back(self, scheduler: Scheduler, claim: Json) -> Iterator[Written]:
+        """Take an allocation away that cannot be used: begin again."""
         allocation = allocation_of(claim)
         namespace, name = key_of(claim)
         version = claim["metadata"].get("resourceVersion")
@@ -159,7 +174,6 @@ class Placer:
             scheduler.state.remove(allocation)
         yield resources.RESOURCE_CLAIMS, made
         self.owes = True
-        self._event(pod, "Warning", "FailedScheduling", f"claim {name}: a device cannot be bound")
 
     def _refuse(self, pod: Json, why: str) -> Iterator[Written]:
         """Say why a pod has no node, once."""
@@ -174,7 +188,7 @@ class Placer:
         others = [one for one in status.get("conditions") or () if one["type"] != "PodScheduled"]
         condition = {
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-            "message": why[:_MESSAGE_MAX], "lastTransitionTime": _stamp(),
+            "message": why[:_MESSAGE_MAX], "lastTransitionTime": stamp(),
         }  # fmt: skip
         namespace, name = key_of(pod)
         body = {"status": {"conditions": [*others, condition]}}
@@ -189,7 +203,7 @@ class Placer:
 
     def _event(self, pod: Json, kind: str, reason: str, message: str) -> None:
         namespace, name = key_of(pod)
-        now = _stamp()
+        now = stamp()
         body = {
             "metadata": {"name": f"{name}.{secrets.token_hex(8)}", "namespace": namespace},
             "involvedObject": {
@@ -212,60 +226,3 @@ class Placer:
         except KubeError as error:
             # Events are for information: nothing depends on them.
             _LOG.info("event of pod %s/%s: %s", namespace, name, error)
-
-
-READY: Final = "ready"
-WAITING: Final = "waiting"
-FAILED: Final = "failed"
-
-
-def readiness(claim: Json) -> str:
-    """Whether the devices of a claim are bound, as far as they have conditions for that."""
-    allocation = allocation_of(claim)
-    if allocation is None or not _conditions(allocation):
-        return READY
-    said = {
-        (one.get("driver"), one.get("pool"), one.get("device"), one.get("shareID")): one
-        for one in (claim.get("status") or {}).get("devices") or ()
-    }
-    state = READY
-    for result in results_of(allocation):
-        key = (
-            result.get("driver"),
-            result.get("pool"),
-            result.get("device"),
-            result.get("shareID"),
-        )
-        conditions = {
-            one.get("type"): one.get("status")
-            for one in (said.get(key) or {}).get("conditions") or ()
-        }
-        if any(
-            conditions.get(one) == "True" for one in result.get("bindingFailureConditions") or ()
-        ):
-            return FAILED
-        if any(conditions.get(one) != "True" for one in result.get("bindingConditions") or ()):
-            state = WAITING
-    return FAILED if state == WAITING and _is_late(allocation) else state
-
-
-def _conditions(allocation: Json) -> bool:
-    return any(one.get("bindingConditions") for one in results_of(allocation))
-
-
-def _is_late(allocation: Json) -> bool:
-    text = str(allocation.get("allocationTimestamp") or "")
-    try:
-        since = datetime.datetime.strptime(text, _FORMAT).replace(tzinfo=datetime.timezone.utc)
-    except ValueError:
-        return False
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return (now - since).total_seconds() > BINDING_TIMEOUT_S
-
-
-_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-
-
-def _stamp() -> str:
-    """Now, as a Time."""
-    return datetime.datetime.now(datetime.timezone.utc).strftime(_FORMAT)

@@ -9,6 +9,7 @@ from typing import Final
 from pytest_dra.allocator import Index
 from pytest_dra.allocator import Rules
 from pytest_dra.api import resources
+from pytest_dra.api.resources import Resource
 from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.informer import Informer
 from pytest_dra.controllers.leading import RETRY_S
@@ -42,6 +43,13 @@ _LISTED: Final = (
     resources.NODES,
     resources.PODS,
 )
+
+_OPTIONAL: Final = (resources.DEVICE_TAINT_RULES, resources.POD_GROUPS)
+"""What a server may not have."""
+
+
+def _listed(rules: Rules) -> tuple[Resource, ...]:
+    return (*_LISTED, resources.POD_GROUPS) if rules.group_claims else _LISTED
 
 
 class SchedulerLoop:
@@ -78,8 +86,8 @@ class SchedulerLoop:
         self._changed = threading.Event()
         self._stopped = threading.Event()
         self._informers = {
-            one: Informer(client, one, self._changed, optional=one is resources.DEVICE_TAINT_RULES)
-            for one in _LISTED
+            one: Informer(client, one, self._changed, optional=one in _OPTIONAL)
+            for one in _listed(rules)
         }
         self._placer = Placer(client, name)
         self._index: Index | None = None
@@ -137,7 +145,7 @@ class SchedulerLoop:
         waiting = [one for one in pods if self._is_ours(one)]
         if not waiting:
             return True
-        cluster = Cluster(self._objects())
+        cluster = Cluster(self._objects(), group_claims=self._rules.group_claims)
         queue = sorted((subjects.of_pod(one, cluster) for one in waiting), key=subjects.rank)
         scheduler = Scheduler(cluster, self._rules, index=self._current_index(cluster))
         placed = 0
