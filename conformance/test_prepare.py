@@ -11,6 +11,8 @@ from pytest_dra.bench import Wanted
 from pytest_dra.bench.calls import claim_reads
 from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.devices import NO_SUCH_DEVICE
+from pytest_dra.bench.devices import no_such
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks import registration
@@ -32,8 +34,6 @@ BATCH = 8
 
 ALL_DEVICES = 32
 """Most results that one claim can hold (contract 7.3)."""
-
-NO_SUCH_DEVICE = "no-such-device"
 
 EMPTY_CALLS = 3
 EMPTY_BATCH_S = 1.0
@@ -195,8 +195,7 @@ def test_prep_007_unknown_device(dra_bench: Bench) -> None:
 
 def _claim_on_unknown_device(bench: Bench) -> Claim:
     pool = bench.devices(1)[0].pool
-    unknown = Device(pool=pool, name=NO_SUCH_DEVICE, spec={})
-    return bench.claim([unknown])
+    return bench.claim([no_such(pool)])
 
 
 @case("PREP-010", Level.MUST)

@@ -139,6 +139,31 @@ def versions_must_cover_the_fields(
             )
 
 
+def versions_must_be_the_lowest(registries: Iterable[cdi.Registry]) -> None:
+    """No spec declares a newer cdiVersion than any spec of its kind needs.
+
+    One version for all specs of a kind is fine: some names begin with a digit and others do not.
+    Files that do not load are other cases' matter.
+    """
+    files = [file for found in registries for file in found.files if not file.errors]
+    needed: dict[str, str] = {}
+    for file in files:
+        needed[file.kind] = max(needed.get(file.kind, ""), file.minimum, key=_numbers)
+    for file in files:
+        if _numbers(file.version) > _numbers(needed[file.kind]):
+            raise Violation(
+                f"cdiVersion of CDI spec {file.path.name}",
+                got=file.version,
+                want=f"{needed[file.kind]}: no field or name of a spec of kind {file.kind} needs "
+                "a newer one, which older runtimes refuse",
+            )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    parts = version.removeprefix("v").split(".")
+    return tuple(int(part) for part in parts if part.isdecimal())
+
+
 def only_the_owner_may_write(modes: Mapping[Path, int], *, proof: Sequence[int] = ()) -> None:
     """Neither group nor others may write specs or their directories."""
     for path, mode in sorted(modes.items()):
