@@ -11,12 +11,15 @@ from pytest_dra.bench import Wanted
 from pytest_dra.bench.calls import claim_reads
 from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.configuring import entries
+from pytest_dra.bench.cycle import with_configuration
 from pytest_dra.bench.devices import NO_SUCH_DEVICE
 from pytest_dra.bench.devices import no_such
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks import registration
 from pytest_dra.checks import state
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
@@ -50,6 +53,9 @@ CONSUMER_WORDS = ("consumer", "group", "pod", "reserved", "share")
 
 BOTH = 2
 
+MALFORMED = "CONF-003"
+"""The case that says that a bad configuration is refused."""
+
 
 @case("PREP-023", Level.MUST)
 def test_prep_023_one_claim(dra_bench: Bench) -> None:
@@ -70,6 +76,8 @@ def test_prep_023_one_claim(dra_bench: Bench) -> None:
         if instance.over:
             break
         reply = dra_bench.prepare(claim)
+    if reply.error_for(claim.uid) and not instance.over:
+        reply = with_configuration(dra_bench, claim, reply)
     prepare.must_succeed(reply, claim.uid, what="Prepare of one claim with one device")
     dra_bench.unprepare(claim)
 
@@ -222,6 +230,8 @@ def test_prep_011_good_beside_bad(dra_bench: Bench) -> None:
                 "so that no bad claim can be made without a bad configuration",
                 way_out="features.OpaqueConfig and samples.bad_config in the profile",
             )
+    elif not dra_bench.prepare(bad).error_for(bad.uid):
+        raise Blocked(MALFORMED)
     reply = dra_bench.prepare(good, bad)
     if not reply.ok:
         raise Violation(
@@ -241,8 +251,7 @@ def _claim_with_bad_configuration(bench: Bench, device: Device) -> Claim | None:
     if not bench.profile.declares("OpaqueConfig") or not samples:
         return None
     parameters: Json = samples[0]
-    entry = {"opaque": {"driver": bench.driver, "parameters": parameters}}
-    return bench.claim([device], config=[entry])
+    return bench.claim([device], config=entries(bench.driver, parameters))
 
 
 @case("PREP-012", Level.SHOULD)

@@ -52,6 +52,7 @@ _MODULES: Final = (
     "faults_manifests",
     "faults_shares",
     "faults_pods",
+    "faults_configuration",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

@@ -27,7 +27,21 @@ class Room:
         if held.admin:
             return ""
         taken = [other for other in others if not other.admin]
-        return self.of_shares(held, taken) or self.of_counters(held, taken)
+        return (
+            self.of_shares(held, taken)
+            or self.of_counters(held, taken)
+            or self.of_settings(held, taken)
+        )
+
+    def of_settings(self, held: Held, others: Iterable[Held]) -> str:
+        """All shares of a device have the same mode."""
+        for other in others:
+            if _key(other) == _key(held) and other.config.mode != held.config.mode:
+                return (
+                    f"configuration: device {held.device!r} is in mode {other.config.mode}, "
+                    f"which excludes {held.config.mode}"
+                )
+        return ""
 
     def of_shares(self, held: Held, others: Iterable[Held]) -> str:
         """Shares must not consume more than the device has."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
+from collections.abc import Callable
 from collections.abc import Sequence
 
 from pytest_dra.api.resources import DEVICE_CLASSES
 from pytest_dra.api.resources import NAMESPACES
 from pytest_dra.api.resources import RESOURCE_CLAIMS
 from pytest_dra.api.resources import Resource
+from pytest_dra.bench.configuring import FROM_CLAIM
+from pytest_dra.bench.configuring import FROM_CLASS
 from pytest_dra.bench.devices import Device
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
@@ -73,8 +76,16 @@ class Wanted:
 class Claims:
     """Makes claims and takes them away again; everything made is remembered until it is deleted."""
 
-    def __init__(self, client: Client, *, namespace: str, class_name: str) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str,
+        class_name: str,
+        class_config: Callable[[], Sequence[Json]] = tuple,
+    ) -> None:
         self._client = client
+        self._class_config = class_config
         self._class_name = class_name
         self.namespace = namespace
         self.admin_namespace = f"{namespace}-admin"
@@ -101,8 +112,9 @@ class Claims:
         space = namespace or (self.admin_namespace if admin else self.namespace)
         self._prepare_space(space)
         spec: Json = {"devices": {"requests": [self._request(each) for each in wanted]}}
-        if config:
-            spec["devices"]["config"] = list(config)
+        own = [_of_claim(entry) for entry in config if entry.get("source") != FROM_CLASS]
+        if own:
+            spec["devices"]["config"] = own
         chosen = name or f"claim-{uuid.uuid4().hex[:8]}"
         made = self._client.create(
             RESOURCE_CLAIMS,
@@ -125,16 +137,18 @@ class Claims:
         *,
         node: str,
         config: Sequence[Json] = (),
+        bare: bool = False,
     ) -> Claim:
         """Write allocation and reservation to the claim's status.
 
-        ``config`` are entries of the claim's ``spec.devices.config``; they become ``FromClaim``.
+        ``config`` are entries of the claim's ``spec.devices.config``, which become ``FromClaim``
+        unless their ``source`` says otherwise. ``bare``: without what the class brings.
         """
         devices: Json = {"results": list(results)}
-        if config:
+        entries = [*(() if bare else self._class_config()), *config]
+        if entries:
             devices["config"] = [
-                {"source": "FromClaim", "requests": entry.get("requests", []), **_opaque(entry)}
-                for entry in config
+                {"source": FROM_CLAIM, "requests": [], **entry} for entry in entries
             ]
         allocation = {"devices": devices, "nodeSelector": _only(node)}
         reserved = {"resource": "pods", "name": f"pod-{claim.name[:40]}", "uid": str(uuid.uuid4())}
@@ -246,8 +260,8 @@ def decoy(request: str) -> Json:
     return {"request": request, "driver": DECOY_DRIVER, "pool": "decoy-pool", "device": "decoy-0"}
 
 
-def _opaque(entry: Json) -> Json:
-    return {"opaque": entry["opaque"]} if "opaque" in entry else {}
+def _of_claim(entry: Json) -> Json:
+    return {key: value for key, value in entry.items() if key != "source"}
 
 
 def _only(node: str) -> Json:

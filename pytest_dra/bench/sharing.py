@@ -92,10 +92,13 @@ def exclusive(bench: Bench, device: Device, *, request: str = "req-0") -> Json:
     return claims.exclusive(request, device, driver=bench.driver)
 
 
-def claim_with(bench: Bench, device: Device, results: Sequence[Json]) -> Claim:
+def claim_with(
+    bench: Bench, device: Device, results: Sequence[Json], *, config: Sequence[Json] = ()
+) -> Claim:
     """A claim that was given exactly these results."""
     wanted = [Wanted(request=str(each["request"]), devices=(device,)) for each in results]
-    return bench.allocate(bench.claims.create(wanted), results)
+    claim = bench.claims.create(wanted, config=config)
+    return bench.claims.allocate(claim, results, node=bench.instance.node, config=config)
 
 
 def again_after_deletion(bench: Bench, device: Device) -> Device:

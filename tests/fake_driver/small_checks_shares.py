@@ -37,14 +37,15 @@ def on_features(case: str) -> Callable[[Check], Check]:
     return register
 
 
-def _share(request: str = "req0", memory: str = "1Gi") -> Any:
+def a_share(request: str = "req0", memory: str = "1Gi") -> Any:
+    """A result with a share of the shared device."""
     amounts = {"consumedCapacity": {"memory": memory}, "shareID": str(uuid.uuid4())}
     return result("shared-0", request, pool=SHARES, **amounts)
 
 
 @on_features("CAP-002")
 def _(rig: Rig) -> None:
-    one, other = rig.claim(_share()), rig.claim(_share())
+    one, other = rig.claim(a_share()), rig.claim(a_share())
     good(rig, one)
     entry = rig.prepare(other)
     freed(rig, one, other)
@@ -53,7 +54,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-003")
 def _(rig: Rig) -> None:
-    one, other = rig.claim(_share()), rig.claim(_share())
+    one, other = rig.claim(a_share()), rig.claim(a_share())
     good(rig, one)
     entry = good(rig, other)
     freed(rig, one)
@@ -64,7 +65,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-005")
 def _(rig: Rig) -> None:
-    claim = rig.claim(_share("req0"), _share("req1"))
+    claim = rig.claim(a_share("req0"), a_share("req1"))
     entry = good(rig, claim)
     freed(rig, claim)
     assert len(entry.devices) == 2
@@ -72,7 +73,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-006")
 def _(rig: Rig) -> None:
-    claim = rig.claim(_share())
+    claim = rig.claim(a_share())
     good(rig, claim)
     [before] = [item for item in rig.store.of(DRIVER) if item["spec"]["pool"]["name"] == SHARES]
     rig.store.delete(before["metadata"]["name"])
@@ -92,7 +93,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-007")
 def _(rig: Rig) -> None:
-    one, other = rig.claim(result("shared-0", pool=SHARES)), rig.claim(_share())
+    one, other = rig.claim(result("shared-0", pool=SHARES)), rig.claim(a_share())
     good(rig, one)
     entry = rig.prepare(other)
     freed(rig, one, other)
@@ -101,7 +102,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-008")
 def _(rig: Rig) -> None:
-    one, other = rig.claim(_share(memory="10Gi")), rig.claim(_share(memory="10Gi"))
+    one, other = rig.claim(a_share(memory="10Gi")), rig.claim(a_share(memory="10Gi"))
     good(rig, one)
     entry = rig.prepare(other)
     freed(rig, one, other)
@@ -110,7 +111,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-009")
 def _(rig: Rig) -> None:
-    share = _share()
+    share = a_share()
     claim = rig.claim(share)
     entry = good(rig, claim)
     freed(rig, claim)

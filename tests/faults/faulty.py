@@ -26,7 +26,7 @@ FEATURES = (
 
 OTHERWISE = {
     **dict.fromkeys(("CAP-002", "CAP-003", "CAP-005", "CAP-006"), FEATURES),
-    **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010"), FEATURES),
+    **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010", "CONF-008"), FEATURES),
     **dict.fromkeys(("TAINT-003", "TAINT-005", "TAINT-006"), FEATURES),
     "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
     "REG-016": ("", PROFILE.with_name("nameless.yaml")),
