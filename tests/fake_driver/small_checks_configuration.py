@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import grpc
+
 from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import result
@@ -26,9 +28,12 @@ def entry(
 def _error(rig: Rig, *config: dict[str, Any]) -> str:
     """The error of a claim with this configuration."""
     claim = rig.claim(result("gpu-0"), config=list(config))
-    found = rig.prepare(claim).error
+    try:
+        found = str(rig.prepare(claim).error)
+    except grpc.RpcError as error:
+        found = str(error)
     freed(rig, claim)
-    return str(found)
+    return found
 
 
 def _labels(rig: Rig, devices: int, *config: dict[str, Any]) -> list[str]:
