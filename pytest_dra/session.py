@@ -169,7 +169,7 @@ class Session:
         return (
             id in self._outcomes
             or id in profile.waivers
-            or bool(not_applicable(case, profile, kubernetes=self.plan.kubernetes))
+            or bool(self._not_applicable(case))
             or bool(missing_inputs(case, profile))
             or self._unable(case) is not None
         )
@@ -191,8 +191,7 @@ class Session:
     def _without_running(self, case: Case) -> CaseResult | None:
         """The result of a case that is decided before it runs."""
         profile = self.plan.profile
-        reason = not_applicable(case, profile, kubernetes=self.plan.kubernetes)
-        reason = reason or unasked(case, profile)
+        reason = self._not_applicable(case) or unasked(case, profile)
         if reason:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=reason)
         waiver = profile.waivers.get(case.id)
@@ -208,6 +207,12 @@ class Session:
         if blockers:
             return not_run(case, blocked_by(blockers))
         return None
+
+    def _not_applicable(self, case: Case) -> str:
+        plan = self.plan
+        return not_applicable(
+            case, plan.profile, kubernetes=plan.kubernetes, gates=plan.feature_gates
+        )
 
     def _unable(self, case: Case) -> UnsupportedEnvironment | None:
         """Why this run cannot judge the case, where that is known beforehand."""
