@@ -133,6 +133,25 @@ class NoShareId(DraService):
         }
 
 
+class NoGroups(Room):
+    """Does not look at compatibility groups."""
+
+    def are_incompatible(self, entries: list[dict[str, Any]]) -> bool:
+        return False
+
+
+@fault("PART-008", "accept any combination")
+class AcceptsAnyGroups(Preparer):
+    def room(self) -> Room:
+        return NoGroups(self.inventory)
+
+
+@fault("PART-009", "send the field in each publication, for ever")
+class SendsGroups(Publisher):
+    def leave_out_groups(self) -> None:
+        """Nothing is left out."""
+
+
 class NoCounters(Room):
     """Does not look at what devices consume together."""
 

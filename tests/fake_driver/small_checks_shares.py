@@ -8,6 +8,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_dra.fake_driver import slices
 from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import NODE
 from tests.fake_driver.rig import Rig
@@ -17,10 +18,10 @@ from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
-FEATURES = ("shares", "partitions", "taints")
+FEATURES = ("shares", "partitions", "taints", "groups")
 """What the driver of these checks has."""
 
-SHARES, PARTITIONS = f"{NODE}-shares", f"{NODE}-partitions"
+SHARES, PARTITIONS, GROUPS = (f"{NODE}-{name}" for name in ("shares", "partitions", "groups"))
 SOON_S = 1.5
 
 
@@ -172,3 +173,29 @@ def _(rig: Rig) -> None:
         entry = rig.prepare(claim)
     freed(rig, claim)
     assert entry.error == ""
+
+
+@on_features("PART-008")
+def _(rig: Rig) -> None:
+    one, other = (rig.claim(result(f"grouped-{n}", pool=GROUPS)) for n in range(2))
+    good(rig, one)
+    error = rig.prepare(other).error
+    freed(rig, one, other)
+    assert error
+
+
+@on_features("PART-009")
+def _(rig: Rig) -> None:
+    assert rig.driver is not None
+    publisher, key = rig.driver.publisher, (DRIVER, GROUPS)
+    wanted = publisher.wanted
+    spec = wanted[key].specs[0]
+    metadata = {"name": "a-slice", "resourceVersion": "1"}
+    with publisher.lock:
+        seen = dict(publisher.seen)
+        publisher.written(
+            spec, {"metadata": metadata, "spec": slices.without_groups(wanted[key]).specs[0]}
+        )
+        now = publisher.wanted[key].specs[0]
+        publisher.seen, publisher.wanted, publisher.groups_dropped = seen, wanted, False
+    assert "compatibilityGroups" not in str(now)

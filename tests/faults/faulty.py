@@ -24,15 +24,23 @@ FEATURES = (
 )
 """For faults of features that the plain driver does not have."""
 
-OTHERWISE = {
+ALPHA = (
+    "--features=partitions,groups",
+    PROFILE.with_name("alpha.yaml"),
+    "--dra-feature-gates=DRADeviceCompatibilityGroups=true",
+)
+"""For faults of features whose gates are off by default."""
+
+OTHERWISE: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("CAP-002", "CAP-003", "CAP-005", "CAP-006"), FEATURES),
     **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010", "CONF-008"), FEATURES),
     **dict.fromkeys(("TAINT-003", "TAINT-005", "TAINT-006"), FEATURES),
+    **dict.fromkeys(("PART-008", "PART-009"), ALPHA),
     "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
     "REG-016": ("", PROFILE.with_name("nameless.yaml")),
     "SLICE-021": ("", PROFILE.with_name("network.yaml")),
 }
-"""Arguments of the driver and profile for faults that the plain driver cannot have."""
+"""Arguments of the driver, profile and options for faults that the plain driver cannot have."""
 
 SHIPPED = frozenset({"ATTR-009", "ATTR-013", "LIFE-006", "SEC-001", "SEC-007", "STAT-004"})
 """Faults of the manifests: the driver prints them for the profile."""
@@ -78,7 +86,7 @@ def judge(
         workers: xdist workers, 0 for none.
         arguments: further options of pytest.
     """
-    words, profile = OTHERWISE.get(fault, ("", PROFILE))
+    words, profile, *options = OTHERWISE.get(fault, ("", PROFILE))
     driver = " ".join(["fake", words, f"--fault={fault}" if fault else ""])
     with tempfile.TemporaryDirectory(prefix="dra-fault-") as empty:
         if fault in SHIPPED:
@@ -96,6 +104,7 @@ def judge(
             f"--dra-output={directory}",
             *([f"--dra-case={cases}"] if cases else []),
             *(["-n", str(workers)] if workers else []),
+            *options,
             *arguments,
         ]
         done = subprocess.run(
