@@ -117,6 +117,12 @@ def endings(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[st
     class NoBench:
         warnings = Warnings()
 
+        def published(self) -> list[object]:
+            return []
+
+        def slices_as_sent(self) -> list[object]:
+            return []
+
         def case(self, *_: object, **__: object) -> NoBench:
             return self
 
