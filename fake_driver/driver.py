@@ -23,6 +23,7 @@ from pytest_dra.fake_driver.publisher import Publisher
 from pytest_dra.fake_driver.registration import Registration
 from pytest_dra.fake_driver.service import DraService
 from pytest_dra.fake_driver.slices import Slices
+from pytest_dra.fake_driver.statuses import Statuses
 
 LOOK_S: Final = 1.0
 """How often the registration socket is looked after, which offers no event."""
@@ -51,6 +52,7 @@ class Parts:
     publisher: type[Publisher] = Publisher
     manifests: type[Manifests] = Manifests
     hotplug: type[Hotplug] = Hotplug
+    statuses: type[Statuses] = Statuses
 
 
 class Driver:
@@ -68,6 +70,7 @@ class Driver:
         self.ledger = parts.ledger(options.data_dir, self.cdi)
         self.ledger.version = options.state_version
         self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
+        self.preparer.statuses = parts.statuses(options, api)
         service = parts.service(self.preparer)
         registration = parts.registration(
             options.driver_name, options.dra_socket, service.versions()

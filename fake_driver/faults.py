@@ -53,6 +53,7 @@ _MODULES: Final = (
     "faults_shares",
     "faults_pods",
     "faults_configuration",
+    "faults_status",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

@@ -11,6 +11,9 @@ from types import MappingProxyType
 from typing import Any
 from typing import Final
 
+PORTS: Final = 2
+"""Network interfaces."""
+
 HALVES: Final = 2
 """Parts of a partitionable device."""
 
@@ -112,6 +115,11 @@ def _conditions(driver: str) -> dict[str, Any]:
     return {"devices": (attached,)}
 
 
+def _status(driver: str) -> dict[str, Any]:
+    """Network interfaces, whose addresses stand in the status of their claims."""
+    return {"devices": tuple(_device(f"port-{n}", "port", n) for n in range(PORTS))}
+
+
 def _lists(driver: str) -> dict[str, Any]:
     formats = {"formats": {"strings": ["fp16", "fp8"]}, "widths": {"ints": [8, 16]}}
     return {"devices": (_device("listed-0", "listed", attributes=formats),)}
@@ -141,6 +149,7 @@ FEATURES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = MappingProxyTyp
         "shares": _shares,
         "conditions": _conditions,
         "standard": _standard,
+        "status": _status,
         "types": _types,
         "groups": _groups,
         "lists": _lists,

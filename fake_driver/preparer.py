@@ -26,6 +26,7 @@ from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.record import Prepared
 from pytest_dra.fake_driver.record import Record
 from pytest_dra.fake_driver.room import Room
+from pytest_dra.fake_driver.statuses import Statuses
 
 _log = logging.getLogger(__name__)
 
@@ -76,6 +77,7 @@ class Preparer:
         self.ledger = ledger
         self.cdi = cdi
         self.locks = ClaimLocks()
+        self.statuses: Statuses | None = None
 
     def prepare(self, ref: ClaimRef, call: Call) -> tuple[Prepared, ...]:
         """Prepare a claim, or answer for a prepared one as before; ClaimError if it is refused."""
@@ -117,6 +119,8 @@ class Preparer:
                 self.cdi.remove(ref)
             raise
         _log.info("prepared claim %s: %d devices", ref, len(allocation.held))
+        if self.statuses is not None:
+            self.statuses.prepared(record)
         return record.answer(self.cdi.kind)
 
     def check(self, ref: ClaimRef, allocation: Allocation, call: Call) -> None:
@@ -193,3 +197,5 @@ class Preparer:
         self.ledger.forget(ref)
         if known is not None:
             _log.info("unprepared claim %s", ref)
+            if self.statuses is not None:
+                self.statuses.released(known)

@@ -28,6 +28,7 @@ from tests.fake_driver import small_checks_pods
 from tests.fake_driver import small_checks_restart
 from tests.fake_driver import small_checks_shares
 from tests.fake_driver import small_checks_slices
+from tests.fake_driver import small_checks_status
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
 from tests.fake_driver.small_checks_shares import FEATURES
@@ -45,6 +46,7 @@ REGISTERING = (
     small_checks_restart,
     small_checks_shares,
     small_checks_slices,
+    small_checks_status,
 )
 """Imported for the checks that they register."""
 
@@ -54,7 +56,7 @@ UNCONFINED = frozenset({"CONF-001", "REG-012", "REG-016"})
 """Faults that end the process, which is the tests' own, under which the rig's claims and slices
 are another driver's, or which refuse plain claims: much else fails."""
 
-ON_FEATURES = frozenset({"ATTR", "CAP", "CONF", "PART", "TAINT"})
+ON_FEATURES = frozenset({"ATTR", "CAP", "CONF", "PART", "STAT", "TAINT"})
 """Areas whose faults are those of a driver that publishes more than plain devices."""
 
 DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}

@@ -27,7 +27,7 @@ ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
 SETTINGS: Mapping[str, str] = {
-    "features": "--features=taints,notices,partitions,shares,conditions,standard",
+    "features": "--features=taints,notices,partitions,shares,conditions,standard,status",
     "pages": "--devices=300",
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
@@ -40,10 +40,15 @@ def _previous(variant: str) -> Mapping[str, Any]:
     return {"previous": {"command": ["fake", "--state-version=1", f"--variant={variant}"]}}
 
 
-FEATURES = {
-    name: {"supported": True}
-    for name in ("DeviceTaints", "PartitionableDevices", "ConsumableCapacity", "BindingConditions")
-}
+DECLARED = (
+    "DeviceTaints",
+    "PartitionableDevices",
+    "ConsumableCapacity",
+    "BindingConditions",
+    "DeviceStatus",
+)
+
+FEATURES = {name: {"supported": True} for name in DECLARED}
 
 HOOKS = {
     "fault": ["touch", "{driver_dir}/faulty-{device}"],
