@@ -8,6 +8,7 @@ import threading
 from typing import Final
 
 from pytest_dra.fake_driver.apiserver import ApiServer
+from pytest_dra.fake_driver.binder import Binder
 from pytest_dra.fake_driver.cdi_store import CdiStore
 from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.endpoint import Endpoint
@@ -53,6 +54,7 @@ class Parts:
     manifests: type[Manifests] = Manifests
     hotplug: type[Hotplug] = Hotplug
     statuses: type[Statuses] = Statuses
+    binder: type[Binder] = Binder
 
 
 class Driver:
@@ -71,6 +73,7 @@ class Driver:
         self.ledger.version = options.state_version
         self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
         self.preparer.statuses = parts.statuses(options, api)
+        self.binder = parts.binder(options, api, inventory)
         service = parts.service(self.preparer)
         registration = parts.registration(
             options.driver_name, options.dra_socket, service.versions()
@@ -87,6 +90,7 @@ class Driver:
             raise StartError(f"{error.filename}: {error.strerror}; mend the directory") from error
         self.endpoint.open()
         threading.Thread(target=self._publish, name="publisher", daemon=True).start()
+        self.binder.start()
         threading.Thread(target=self._follow_hotplug, name="hotplug", daemon=True).start()
 
     def _publish(self) -> None:
@@ -113,5 +117,6 @@ class Driver:
     def stop(self) -> None:
         """Leave the registry and stop serving; slices and prepared claims stay."""
         self.publisher.stopping.set()
+        self.binder.stopping.set()
         self.endpoint.close(GRACE_S)
         _log.info("stopped")

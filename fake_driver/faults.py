@@ -54,6 +54,7 @@ _MODULES: Final = (
     "faults_pods",
     "faults_configuration",
     "faults_status",
+    "faults_binding",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

@@ -14,6 +14,9 @@ from typing import Final
 PORTS: Final = 2
 """Network interfaces."""
 
+ATTACHED: Final = 2
+"""Devices that are attached when they are needed."""
+
 HALVES: Final = 2
 """Parts of a partitionable device."""
 
@@ -104,15 +107,19 @@ def _shares(driver: str) -> dict[str, Any]:
 
 
 def _conditions(driver: str) -> dict[str, Any]:
-    """A device that is attached before it is bound."""
-    attached = _device(
-        "attached-0",
-        "attached",
-        bindsToNode=True,
-        bindingConditions=[f"{driver}/attached"],
-        bindingFailureConditions=[f"{driver}/failed"],
+    """Devices that are attached before they are bound."""
+    attached = (
+        _device(
+            f"attached-{n}",
+            "attached",
+            n,
+            bindsToNode=True,
+            bindingConditions=[f"{driver}/attached", f"{driver}/configured"],
+            bindingFailureConditions=[f"{driver}/failed"],
+        )
+        for n in range(ATTACHED)
     )
-    return {"devices": (attached,)}
+    return {"devices": tuple(attached)}
 
 
 def _status(driver: str) -> dict[str, Any]:

@@ -26,6 +26,11 @@ from pytest_dra.wire.answers import ClaimRef
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 """What a namespace needs for claims with access for administrators (contract 7.3)."""
 
+CONFLICT = 409
+CONFLICTS = 10
+"""Times that a status is written, where a driver writes beside us: it does so a few times at
+most."""
+
 DECOY_DRIVER = "decoy.example.com"
 """A second driver that does not exist, for claims that hold devices of two drivers."""
 
@@ -152,10 +157,8 @@ class Claims:
             ]
         allocation = {"devices": devices, "nodeSelector": _only(node)}
         reserved = {"resource": "pods", "name": f"pod-{claim.name[:40]}", "uid": str(uuid.uuid4())}
-        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
-        current["status"] = {"allocation": allocation, "reservedFor": [reserved]}
-        self._client.replace(
-            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
+        self.write_status(
+            claim, lambda status: {"allocation": allocation, "reservedFor": [reserved]}
         )
         allocated = dataclasses.replace(claim, results=tuple(results))
         self._made[claim.uid] = allocated
@@ -163,22 +166,33 @@ class Claims:
 
     def deallocate(self, claim: Claim) -> Claim:
         """Take allocation and reservation away, as the controller does for an unused claim."""
-        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
-        current["status"] = {}
-        self._client.replace(
-            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
-        )
+        self.write_status(claim, lambda status: {})
         freed = dataclasses.replace(claim, results=())
         self._made[claim.uid] = freed
         return freed
 
     def reserve(self, claim: Claim, consumers: Sequence[Json]) -> None:
         """Let the claim be reserved for exactly these consumers (entries of ``reservedFor``)."""
-        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
-        current["status"]["reservedFor"] = list(consumers)
-        self._client.replace(
-            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
-        )
+        self.write_status(claim, lambda status: {**status, "reservedFor": list(consumers)})
+
+    def write_status(self, claim: Claim, change: Callable[[Json], Json]) -> None:
+        """Change the claim's status; done again where the driver has written in between.
+
+        Raises:
+            KubeError: it cannot be written.
+        """
+        for left in reversed(range(CONFLICTS)):
+            current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
+            current["status"] = change(current.get("status") or {})
+            try:
+                self._client.replace(
+                    RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
+                )
+            except KubeError as error:
+                if error.code != CONFLICT or not left:
+                    raise
+            else:
+                return
 
     def unknown(self) -> Claim:
         """A claim that neither the driver nor the API server has ever seen."""

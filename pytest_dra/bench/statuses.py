@@ -140,8 +140,6 @@ def now_of(bench: Bench, claim: Claim, *, since: int) -> Json:
 
 def tell_of_decoy(bench: Bench, claim: Claim) -> None:
     """Write an entry of the claim's other driver."""
-    admin = bench.cluster.admin()
-    found = admin.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
     entry = {name: value for name, value in decoy("").items() if name != "request"}
     ready = {
         "type": READY,
@@ -151,8 +149,8 @@ def tell_of_decoy(bench: Bench, claim: Claim) -> None:
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     network = {"interfaceName": "decoy0", "ips": ["198.51.100.7/24"]}
-    found["status"]["devices"] = [{**entry, "conditions": [ready], "networkData": network}]
-    admin.replace(RESOURCE_CLAIMS, found, namespace=claim.namespace, subresource="status")
+    told = {**entry, "conditions": [ready], "networkData": network}
+    bench.claims.write_status(claim, lambda status: {**status, "devices": [told]})
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
-FEATURES = ("shares", "partitions", "taints", "groups", "status")
+FEATURES = ("shares", "partitions", "taints", "groups", "status", "conditions")
 """What the driver of these checks has."""
 
 SHARES, PARTITIONS, GROUPS = (f"{NODE}-{name}" for name in ("shares", "partitions", "groups"))

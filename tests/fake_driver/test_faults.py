@@ -17,6 +17,7 @@ from pytest_dra.fake_driver import faults_update
 from pytest_dra.fake_driver.errors import StartError
 from tests.fake_driver import small_checks
 from tests.fake_driver import small_checks_attributes
+from tests.fake_driver import small_checks_binding
 from tests.fake_driver import small_checks_cdi
 from tests.fake_driver import small_checks_claim
 from tests.fake_driver import small_checks_configuration
@@ -35,6 +36,7 @@ from tests.fake_driver.small_checks_shares import FEATURES
 
 REGISTERING = (
     small_checks_attributes,
+    small_checks_binding,
     small_checks_cdi,
     small_checks_claim,
     small_checks_configuration,
@@ -56,7 +58,7 @@ UNCONFINED = frozenset({"CONF-001", "REG-012", "REG-016"})
 """Faults that end the process, which is the tests' own, under which the rig's claims and slices
 are another driver's, or which refuse plain claims: much else fails."""
 
-ON_FEATURES = frozenset({"ATTR", "CAP", "CONF", "PART", "STAT", "TAINT"})
+ON_FEATURES = frozenset({"ATTR", "BIND", "CAP", "CONF", "PART", "STAT", "TAINT"})
 """Areas whose faults are those of a driver that publishes more than plain devices."""
 
 DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}

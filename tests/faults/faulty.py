@@ -36,6 +36,7 @@ OTHERWISE: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010", "CONF-008"), FEATURES),
     **dict.fromkeys(("TAINT-003", "TAINT-005", "TAINT-006"), FEATURES),
     **dict.fromkeys(("PART-008", "PART-009"), ALPHA),
+    **dict.fromkeys([f"BIND-00{number}" for number in range(2, 7)], FEATURES),
     **dict.fromkeys(("STAT-001", "STAT-002", "STAT-003", "STAT-006", "STAT-007"), FEATURES),
     "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
     "REG-016": ("", PROFILE.with_name("nameless.yaml")),
