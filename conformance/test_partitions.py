@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 from pytest_dra.bench import Bench
+from pytest_dra.bench import comeback
+from pytest_dra.bench.crashpoint import CrashPoints
+from pytest_dra.bench.dynamic import inventory
+from pytest_dra.bench.dynamic import looks
 from pytest_dra.bench.grouping import FIELD
 from pytest_dra.bench.grouping import GATE
 from pytest_dra.bench.grouping import incompatible_devices
@@ -12,12 +18,16 @@ from pytest_dra.bench.grouping import slice_has_groups
 from pytest_dra.bench.hindrances import gates_off
 from pytest_dra.bench.overlapping import device_and_part
 from pytest_dra.cases import case
+from pytest_dra.checks import partitions
 from pytest_dra.checks import prepare
 from pytest_dra.checks import publishing
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import until
+
+CRASHES = (1, 2)
+"""Writes of Prepare at which the driver is killed."""
 
 BACK_S = 150.0
 """Deadline for slices that were deleted (SLICE-012)."""
@@ -60,6 +70,34 @@ def test_part_005_overlaps(dra_bench: Bench) -> None:
 def test_part_006_count(dra_bench: Bench) -> None:
     """resourceSliceCount includes counter slices"""
     dra_bench.inspecting.must_pass("PART-006")
+
+
+@case("PART-007", Level.MUST, apart_s=3)
+def test_part_007_dynamic(dra_bench: Bench) -> None:
+    """dynamic partitions appear and disappear with their claim"""
+    found = looks(dra_bench)
+    dynamic = [each for each in found if each.is_dynamic]
+    partitions.some_must_come(
+        [each.device.name for each in dynamic], tried={each.device.name for each in found}
+    )
+    for each in found:
+        what = f"Unprepare of a claim on device {each.device.name!r}"
+        partitions.must_be_as_before(each.before, each.after, what=what)
+    device, before = dynamic[0].device, dynamic[0].before
+    hook = dra_bench.profile.hooks.crash_point
+    with CrashPoints(dra_bench.instance, hook=hook) as points:
+        for number in CRASHES:
+            claim = dra_bench.claim([device])
+            with dra_bench.timeline.disturbance("a crash"):
+                call = functools.partial(dra_bench.prepare, claim)
+                if not points.at(number, prepare.PREPARE, call).struck:
+                    dra_bench.instance.kill()
+                what = f"a crash at write {number} of Prepare"
+                comeback.start_again(dra_bench, after=what)
+                reply = dra_bench.unprepare(claim)
+            prepare.must_succeed(reply, claim.uid, what=f"Unprepare after {what}")
+            after = inventory(dra_bench)
+            partitions.must_be_as_before(before, after, what=f"{what}, and Unprepare")
 
 
 @case("PART-008", Level.MUST)

@@ -17,7 +17,6 @@ from pytest_dra.fake_driver.apiserver import NOT_FOUND
 from pytest_dra.fake_driver.apiserver import RESOURCE_API
 from pytest_dra.fake_driver.apiserver import ApiError
 from pytest_dra.fake_driver.apiserver import ApiServer
-from pytest_dra.fake_driver.apiserver import claim_path
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.statuses import Entry
@@ -26,6 +25,7 @@ from pytest_dra.fake_driver.statuses import condition
 from pytest_dra.fake_driver.statuses import key_of
 from pytest_dra.fake_driver.statuses import merged
 from pytest_dra.fake_driver.statuses import without_times
+from pytest_dra.fake_driver.statuses import write_entries
 
 FEATURE: Final = "conditions"
 """Of ``--features``: without it there is nothing to attach."""
@@ -162,9 +162,7 @@ class Binder:
         before = status.get("devices") or []
         after = changed(before, self.target(results, result), conditions)
         if without_times(after) != without_times(before):
-            claim["status"] = {**status, "devices": after}
-            path = f"{claim_path(meta['namespace'], meta['name'])}/status"
-            self.api.request("PUT", path, body=claim, timeout_s=REQUEST_S)
+            write_entries(self.api, claim["metadata"], after)
         return True
 
     def target(self, results: list[Result], result: Result) -> Result:

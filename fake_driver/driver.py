@@ -19,6 +19,7 @@ from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.manifests import Manifests
 from pytest_dra.fake_driver.options import Options
+from pytest_dra.fake_driver.partitions import Partitions
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
 from pytest_dra.fake_driver.registration import Registration
@@ -53,6 +54,7 @@ class Parts:
     publisher: type[Publisher] = Publisher
     manifests: type[Manifests] = Manifests
     hotplug: type[Hotplug] = Hotplug
+    partitions: type[Partitions] = Partitions
     statuses: type[Statuses] = Statuses
     binder: type[Binder] = Binder
 
@@ -73,6 +75,7 @@ class Driver:
         self.ledger.version = options.state_version
         self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
         self.preparer.statuses = parts.statuses(options, api)
+        self.preparer.partitions = parts.partitions(options)
         self.binder = parts.binder(options, api, inventory)
         service = parts.service(self.preparer)
         registration = parts.registration(
@@ -86,6 +89,7 @@ class Driver:
         try:
             self.cdi.open()
             self.ledger.open()
+            self.preparer.open()
         except OSError as error:
             raise StartError(f"{error.filename}: {error.strerror}; mend the directory") from error
         self.endpoint.open()

@@ -17,6 +17,7 @@ from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.ledger import Ledger
+from pytest_dra.fake_driver.partitions import Partitions
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
@@ -138,6 +139,12 @@ class NoGroups(Room):
 
     def are_incompatible(self, entries: list[dict[str, Any]]) -> bool:
         return False
+
+
+@fault("PART-007", "leave the partition on Unprepare")
+class LeavesPartition(Partitions):
+    def remove(self, ref: ClaimRef) -> None:
+        """The next start finds it."""
 
 
 @fault("PART-008", "accept any combination")

@@ -11,6 +11,9 @@ from types import MappingProxyType
 from typing import Any
 from typing import Final
 
+SLOTS: Final = 2
+"""Partitions that can be made."""
+
 PORTS: Final = 2
 """Network interfaces."""
 
@@ -127,6 +130,11 @@ def _status(driver: str) -> dict[str, Any]:
     return {"devices": tuple(_device(f"port-{n}", "port", n) for n in range(PORTS))}
 
 
+def _dynamic(driver: str) -> dict[str, Any]:
+    """Partitions that are made when a claim needs them."""
+    return {"devices": tuple(_device(f"slot-{n}", "slot", n) for n in range(SLOTS))}
+
+
 def _lists(driver: str) -> dict[str, Any]:
     formats = {"formats": {"strings": ["fp16", "fp8"]}, "widths": {"ints": [8, 16]}}
     return {"devices": (_device("listed-0", "listed", attributes=formats),)}
@@ -157,6 +165,7 @@ FEATURES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = MappingProxyTyp
         "conditions": _conditions,
         "standard": _standard,
         "status": _status,
+        "dynamic": _dynamic,
         "types": _types,
         "groups": _groups,
         "lists": _lists,

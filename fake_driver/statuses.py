@@ -154,9 +154,7 @@ class Statuses:
         made = [merged(mine.get(key), told.get(key)) for key in dict.fromkeys([*mine, *told])]
         after = [*self.others(before), *(entry for entry in made if entry)]
         if without_times(after) != without_times(before):
-            claim["status"] = {**status, "devices": after}
-            path = f"{claim_path(ref.namespace, ref.name)}/status"
-            self.api.request("PUT", path, body=claim, timeout_s=REQUEST_S)
+            write_entries(self.api, claim["metadata"], after)
 
     def allocated(self, status: dict[str, Any]) -> set[Key]:
         """The devices of this driver that the claim holds."""
@@ -170,6 +168,17 @@ class Statuses:
     def is_mine(self, entry: Entry) -> bool:
         """True for an entry or an allocation result of this driver."""
         return bool(entry.get("driver") == self.options.driver_name)
+
+
+def write_entries(api: ApiServer, meta: dict[str, Any], entries: list[Entry]) -> None:
+    """Let the entries of the claim be these, if it is still as it was read; ApiError if not.
+
+    Nothing else is sent: an allocation that is encoded in another way is another one.
+    """
+    seen = {name: meta[name] for name in ("uid", "resourceVersion") if name in meta}
+    path = f"{claim_path(meta['namespace'], meta['name'])}/status"
+    body = {"metadata": seen, "status": {"devices": entries}}
+    api.request("PATCH", path, body=body, timeout_s=REQUEST_S)
 
 
 def condition(kind: str, *, value: bool = True, reason: str) -> dict[str, Any]:

@@ -194,32 +194,32 @@ class Session:
         return dataclasses.replace(outcome, result=result)
 
     def _profile_for(self, case: Case) -> DriverProfile:
-        """The profile by which a case is decided: what is published counts as declared.
+        """The profile by which a case is decided: what is seen counts as declared.
 
         Such a case is judged and not counted. A driver that cannot be started publishes nothing.
         """
         shown = self.undeclared(case)
-        return shown if shown is not None and self._publishes(case) else self.plan.profile
+        return shown if shown is not None and self._shows(case) else self.plan.profile
 
     def undeclared(self, case: Case) -> DriverProfile | None:
-        """The profile that would declare what a case lacks, where the driver's slices can show it.
+        """The profile that would declare what a case lacks, where a driver shows that by itself.
 
         None if the case lacks nothing, or would not concern the driver either.
         """
         profile = self.plan.profile
         lacking = {name for name in case.features if not profile.declares(name)}
-        if not lacking or not lacking <= signs.IN_SLICES or case.depth is Depth.STATIC:
+        if not lacking or not lacking <= signs.UNASKED or case.depth is Depth.STATIC:
             return None
         declared = {**profile.features, **dict.fromkeys(lacking, True)}
         found = dataclasses.replace(profile, features=declared)
         return None if self._not_applicable(case, found) else found
 
-    def _publishes(self, case: Case) -> bool:
-        """True if what the profile does not declare stands in the slices that were sent so far."""
+    def _shows(self, case: Case) -> bool:
+        """True if the driver has shown all that the profile does not declare."""
         lacking = {name for name in case.features if not self.plan.profile.declares(name)}
         try:
             self.bench.published()
-            return lacking <= signs.in_slices(self.bench.slices_as_sent()).keys()
+            return lacking <= signs.unasked(self.bench).keys()
         except (BenchError, *UNSTARTABLE):
             return False
 

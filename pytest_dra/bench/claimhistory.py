@@ -36,9 +36,10 @@ class ClaimWrite:
 
     @property
     def uid(self) -> str:
-        """The claim's uid; empty for one that nobody has seen."""
-        found = self.after or self.before or {}
-        return str((found.get("metadata") or {}).get("uid") or "")
+        """Of the claim that is meant; empty where nobody can tell."""
+        found = [self.sent, self.after or {}, self.before or {}]
+        uids = [str((each.get("metadata") or {}).get("uid") or "") for each in found]
+        return next((uid for uid in uids if uid), "")
 
     @property
     def sent(self) -> Json:

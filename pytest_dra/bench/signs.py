@@ -48,7 +48,12 @@ LISTS: Final = frozenset({"bools", "ints", "strings", "versions"})
 
 BY_CDI: Final = "CDIInjection"
 
-OF_CLAIMS: Final = frozenset({BY_CDI, "DeviceMetadata", "DeviceStatus"})
+STATUS: Final = "DeviceStatus"
+
+UNASKED: Final = IN_SLICES | {STATUS}
+"""Features whose cases concern a driver that shows them and does not declare them."""
+
+OF_CLAIMS: Final = frozenset({BY_CDI, "DeviceMetadata", STATUS})
 OF_FAULTS: Final = frozenset({"DeviceTaints", "HealthMessage"})
 """Features that show when a claim is prepared, and when a device is faulty."""
 
@@ -82,6 +87,14 @@ def _in_slices(specs: list[Json], devices: list[Json]) -> Iterator[tuple[str, st
             break
 
 
+def unasked(bench: Bench) -> dict[str, str]:
+    """Features of :data:`UNASKED` with the sign that the driver under test has shown so far."""
+    found, users = in_slices(bench.slices_as_sent()), {bench.instance.user}
+    if bench.timeline.entries(ApiRequest, where=lambda event: is_status_write(event, users)):
+        found[STATUS] = "a write to resourceclaims/status"
+    return found
+
+
 def advertised(versions: Iterable[str]) -> dict[str, str]:
     """Features with their sign in what GetInfo advertises."""
     found = [service for service in versions if service in HEALTH_METHODS]
@@ -98,7 +111,7 @@ def of_run(bench: Bench) -> dict[str, str]:
     found |= advertised(versions)
     found |= _reported(entry.event for entry in bench.timeline.entries(HealthReport))
     if bench.timeline.entries(ApiRequest, where=lambda event: is_status_write(event, bench.places)):
-        found["DeviceStatus"] = "a write to resourceclaims/status"
+        found[STATUS] = "a write to resourceclaims/status"
     for preparation in bench.instance.preparations:
         if any(ids for _, ids in preparation.ids()):
             found[BY_CDI] = "CDI ids in a response"

@@ -28,6 +28,8 @@ from pytest_dra.waiting import until
 WRITTEN_S: Final = 30.0
 """How long a driver may take to write the status of a claim that was prepared or released."""
 
+NOT_FOUND: Final = 404
+
 REST_S: Final = 1.0
 """How much longer the other claims are waited for once one is written."""
 
@@ -51,14 +53,16 @@ def status_writes(bench: Bench) -> list[ClaimWrite]:
 def with_allocations(bench: Bench) -> Iterator[tuple[ClaimWrite, set[Key]]]:
     """The same, each with all that the claim holds or has held by then.
 
-    A driver that is late may still write of what the claim has held a moment before.
+    A driver that is late may still write of what the claim has held a moment before, or to a claim
+    that has gone: what is not found is left out.
     """
     held: dict[str, set[Key]] = {}
     for write in claim_writes(bench.timeline):
         known = held.setdefault(write.uid, set())
         for claim in (write.before, write.after):
             known |= results_of(claim)
-        if is_status_write(write.entry.event, bench.places):
+        is_known = write.entry.event.code != NOT_FOUND and bool(known)
+        if is_known and is_status_write(write.entry.event, bench.places):
             yield write, known
 
 

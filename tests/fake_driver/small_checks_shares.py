@@ -18,7 +18,7 @@ from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
-FEATURES = ("shares", "partitions", "taints", "groups", "status", "conditions")
+FEATURES = ("shares", "partitions", "taints", "groups", "status", "conditions", "dynamic")
 """What the driver of these checks has."""
 
 SHARES, PARTITIONS, GROUPS = (f"{NODE}-{name}" for name in ("shares", "partitions", "groups"))
@@ -199,3 +199,18 @@ def _(rig: Rig) -> None:
         now = publisher.wanted[key].specs[0]
         publisher.seen, publisher.wanted, publisher.groups_dropped = seen, wanted, False
     assert "compatibilityGroups" not in str(now)
+
+
+@on_features("PART-007")
+def _(rig: Rig) -> None:
+    claim = rig.claim(result("slot-0", pool=f"{NODE}-dynamic"))
+    directory = rig.options.data_dir / "partitions"
+    before = sorted(directory.iterdir())
+    good(rig, claim)
+    made = sorted(directory.iterdir())
+    freed(rig, claim)
+    left = sorted(directory.iterdir())
+    for path in set(left) - set(before):
+        path.unlink()
+    assert made != before
+    assert left == before

@@ -19,7 +19,7 @@ PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
 
 FEATURES = (
-    "--features=taints,notices,partitions,shares,conditions,standard,status",
+    "--features=taints,notices,partitions,shares,conditions,standard,status,dynamic",
     PROFILE.with_name("features.yaml"),
 )
 """For faults of features that the plain driver does not have."""
@@ -33,7 +33,8 @@ ALPHA = (
 
 OTHERWISE: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("CAP-002", "CAP-003", "CAP-005", "CAP-006"), FEATURES),
-    **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010", "CONF-008"), FEATURES),
+    **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "CONF-008"), FEATURES),
+    **dict.fromkeys(("PART-007", "PART-010"), FEATURES),
     **dict.fromkeys(("TAINT-003", "TAINT-005", "TAINT-006"), FEATURES),
     **dict.fromkeys(("PART-008", "PART-009"), ALPHA),
     **dict.fromkeys([f"BIND-00{number}" for number in range(2, 7)], FEATURES),

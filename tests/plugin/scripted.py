@@ -52,5 +52,5 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     """Put the script in the place of the bench for the time of this run."""
     patch = pytest.MonkeyPatch()
     patch.setattr(Site, "_run", _run)
-    patch.setattr(Session, "_publishes", lambda session, case: False)
+    patch.setattr(Session, "_shows", lambda session, case: False)
     early_config.add_cleanup(patch.undo)

@@ -117,12 +117,6 @@ def endings(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[st
     class NoBench:
         warnings = Warnings()
 
-        def published(self) -> list[object]:
-            return []
-
-        def slices_as_sent(self) -> list[object]:
-            return []
-
         def case(self, *_: object, **__: object) -> NoBench:
             return self
 
@@ -134,6 +128,7 @@ def endings(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[st
 
     monkeypatch.setattr("pytest_dra.session.declared", declared)
     monkeypatch.setattr(Site, "bench", NoBench())
+    monkeypatch.setattr(Session, "_shows", lambda session, case: False)
     return ran
 
 

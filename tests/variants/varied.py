@@ -27,7 +27,7 @@ ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
 SETTINGS: Mapping[str, str] = {
-    "features": "--features=taints,notices,partitions,shares,conditions,standard,status",
+    "features": "--features=taints,notices,partitions,shares,conditions,standard,status,dynamic",
     "pages": "--devices=300",
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
@@ -46,12 +46,14 @@ DECLARED = (
     "ConsumableCapacity",
     "BindingConditions",
     "DeviceStatus",
+    "DynamicPartition",
 )
 
 FEATURES = {name: {"supported": True} for name in DECLARED}
 
 HOOKS = {
     "fault": ["touch", "{driver_dir}/faulty-{device}"],
+    "inventory": ["ls", "{driver_dir}/partitions"],
     "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
 }
 
