@@ -155,8 +155,11 @@ def _tried(bench: Bench, claim: Claim) -> NodeReply:
 @case("STAT-007", Level.SHOULD)
 def test_stat_007_released(dra_bench: Bench) -> None:
     """status is cleaned when the claim is released"""
-    since, driver = len(dra_bench.timeline), dra_bench.driver
-    claim = dra_bench.claim(dra_bench.devices(1))
+    device, driver = statuses.device_told_ready(dra_bench), dra_bench.driver
+    if device is None:
+        raise NotApplicable("no device of a prepared claim has the condition Ready=True")
+    since = len(dra_bench.timeline)
+    claim = dra_bench.claim([device])
     prepare.must_succeed(dra_bench.prepare(claim), claim.uid, what="Prepare")
 
     def ready() -> bool:
@@ -164,7 +167,7 @@ def test_stat_007_released(dra_bench: Bench) -> None:
         return "True" in claim_status.ready_of(now, driver).values()
 
     if not statuses.wait_for(dra_bench, ready):
-        raise NotApplicable("no device of a prepared claim has the condition Ready=True")
+        raise Blocked(statuses.SIGN)
     prepare.must_succeed(dra_bench.unprepare(claim), claim.uid, what="Unprepare")
     statuses.wait_for(dra_bench, lambda: not ready())
     left = claim_status.ready_of(statuses.now_of(dra_bench, claim, since=since), driver)

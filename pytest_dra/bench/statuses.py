@@ -13,10 +13,12 @@ from pytest_dra.bench.claimhistory import ClaimWrite
 from pytest_dra.bench.claimhistory import claim_writes
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import decoy
+from pytest_dra.bench.devices import Device
 from pytest_dra.bench.hindrances import trouble_of
 from pytest_dra.bench.signs import is_status_write
 from pytest_dra.checks.claim_status import READY
 from pytest_dra.checks.claim_status import Key
+from pytest_dra.checks.claim_status import ready_of
 from pytest_dra.checks.claim_status import results_of
 from pytest_dra.embedded.trouble import Scope
 from pytest_dra.spec import Blocked
@@ -100,6 +102,22 @@ def told(bench: Bench) -> list[ClaimWrite]:
     if not found:
         raise Blocked(SIGN)
     return found
+
+
+def device_told_ready(bench: Bench) -> Device | None:
+    """A device that any status write of the run has said to be ready; None if there is none.
+
+    Raises:
+        Blocked: the driver writes no status.
+    """
+    ready = {
+        key[1:3]
+        for write in told(bench)
+        for key, status in ready_of(write.after, bench.driver).items()
+        if status == "True"
+    }
+    free = bench.one_of_each_kind()
+    return next((each for each in free if (each.pool, each.name) in ready), None)
 
 
 def wait_for(bench: Bench, wanted: Callable[[], bool]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from tests.faults.faulty import FEATURES as FEATURES_OF_FAULTS
 from tests.faults.faulty import PROFILE
 
 LIMIT_S = 900.0
@@ -26,9 +27,15 @@ PARALLEL = 2
 ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
+EVERYTHING = FEATURES_OF_FAULTS[0]
+"""The driver with all features whose gates are on."""
+
+_TELLING = ("V29", "V29-FALSE", "V29-NETWORK")
+
 SETTINGS: Mapping[str, str] = {
-    "features": "--features=taints,notices,partitions,shares,conditions,standard,status,dynamic",
+    "features": EVERYTHING,
     "pages": "--devices=300",
+    **{name: f"--variant={name} {EVERYTHING}" for name in _TELLING},
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
 
@@ -62,6 +69,7 @@ NO_ADMIN = {"AdminAccess": {"supported": False}}
 
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "features": {"features": FEATURES, "hooks": HOOKS},
+    **{name: {"features": FEATURES, "hooks": HOOKS} for name in _TELLING},
     "V04-NRI": {"injection": {"kind": "nri"}},
     "V05": {"launch": _previous("V05")},
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
