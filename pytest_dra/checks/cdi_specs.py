@@ -156,8 +156,8 @@ def versions_must_be_the_lowest(registries: Iterable[cdi.Registry]) -> None:
             raise Violation(
                 f"cdiVersion of CDI spec {file.path.name}",
                 got=file.version,
-                want=f"{lowest}: no field or name of a spec of vendor {_vendor(file)} needs a newer "
-                "one, which older runtimes refuse",
+                want=f"{lowest}: no field or name of a spec of vendor {_vendor(file)} needs a "
+                "newer one, which older runtimes refuse",
             )
 
 

@@ -273,8 +273,8 @@ class TestLowestVersions:
         assert said(lambda: cdi_specs.versions_must_be_the_lowest([found])) == Said(
             "cdiVersion of CDI spec a.json",
             "0.6.0",
-            "0.5.0: no field or name of a spec of vendor vendor.test needs a newer one, which older "
-            "runtimes refuse",
+            "0.5.0: no field or name of a spec of vendor vendor.test needs a newer one, which "
+            "older runtimes refuse",
         )
 
 
