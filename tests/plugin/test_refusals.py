@@ -112,7 +112,10 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("--dra-driver=fake 'x", "--dra-driver=fake 'x: No closing quotation"),
         ("--dra-case=PREP-6", "--dra-case=PREP-6: matches no case; did you mean PREP-006, *"),
-        ("--dra-case=FROB", "--dra-case=FROB: matches no case; areas are ADM, ATTR, BIND, CAP, CDI, *"),
+        (
+            "--dra-case=FROB",
+            "--dra-case=FROB: matches no case; areas are ADM, ATTR, BIND, CAP, CDI, *",
+        ),
         ("--dra-case=,", "--dra-case=,: names no case"),
         (
             "--dra-case=HLTH-003",
