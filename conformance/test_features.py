@@ -19,8 +19,8 @@ def test_feat_001_declared(dra_bench: Bench) -> None:
         raise NotApplicable("the profile declares no feature that a driver shows by itself")
     seen = signs.of_run(dra_bench)
     unasked = signs.provoke(dra_bench, wanted.keys() - seen.keys())
-    for feature in sorted(unasked):
-        dra_bench.warnings.add(f"feature {feature} is declared; hooks.fault would show it")
+    for feature, reason in sorted(unasked.items()):
+        dra_bench.warnings.add(f"feature {feature} is declared and was not seen: {reason}")
     seen = signs.of_run(dra_bench)
     profile = dra_bench.profile
     declared = [name for name in seen if profile.declares(name)]

@@ -140,24 +140,28 @@ def is_status_write(event: ApiRequest, users: Iterable[str]) -> bool:
     )
 
 
-def provoke(bench: Bench, features: Collection[str]) -> frozenset[str]:
-    """Do what makes a driver show features that it has not shown yet; those that need a hook more.
+def provoke(bench: Bench, features: Collection[str]) -> dict[str, str]:
+    """Do what makes a driver show features that it has not shown yet.
 
     A claim is prepared and held, and a device made faulty where the profile has ``hooks.fault``.
+
+    Returns:
+        The features that cannot be shown so, with the reason.
     """
-    missing = frozenset(features)
+    missing, left = frozenset(features), dict[str, str]()
     if missing & OF_CLAIMS:
         claim = bench.claim(bench.devices(1))
-        bench.prepare(claim)
-        _wait(bench, missing & OF_CLAIMS)
+        if bench.prepare(claim).error_for(claim.uid):
+            left |= dict.fromkeys(missing & OF_CLAIMS, "no claim can be prepared")
+        else:
+            _wait(bench, missing & OF_CLAIMS)
         bench.unprepare(claim)
-    if not missing & OF_FAULTS:
-        return frozenset()
-    if not bench.profile.hooks.fault:
-        return missing & OF_FAULTS
-    with ailing(bench, bench.devices(1)[0]):
-        _wait(bench, missing & OF_FAULTS)
-    return frozenset()
+    if missing & OF_FAULTS and not bench.profile.hooks.fault:
+        left |= dict.fromkeys(missing & OF_FAULTS, "hooks.fault would show it")
+    elif missing & OF_FAULTS:
+        with ailing(bench, bench.devices(1)[0]):
+            _wait(bench, missing & OF_FAULTS)
+    return left
 
 
 def _wait(bench: Bench, features: Collection[str]) -> None:
