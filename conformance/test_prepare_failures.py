@@ -10,6 +10,8 @@ from pytest_dra.bench import Claim
 from pytest_dra.bench.calls import abandon_prepare
 from pytest_dra.bench.calls import calls_with_claims
 from pytest_dra.bench.calls import wait_for_rest
+from pytest_dra.bench.devices import NO_SUCH_DEVICE
+from pytest_dra.bench.devices import no_such
 from pytest_dra.bench.obstacles import failing_reads
 from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.bench.obstacles import unwritable_cdi
@@ -20,6 +22,7 @@ from pytest_dra.checks import state
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
 from pytest_dra.waiting import pause
+from pytest_dra.wire.answers import NodeReply
 
 RETRIES = 2
 RETRY_PAUSE_S = 2.0
@@ -112,6 +115,29 @@ def test_prep_016_abandoned(dra_bench: Bench) -> None:
     successor = dra_bench.claim([device])
     reply = dra_bench.prepare(successor)
     prepare.must_succeed(reply, successor.uid, what=f"Prepare on the device of {what}")
+
+
+@case("PREP-021", Level.MAY)
+def test_prep_021_error_texts(dra_bench: Bench) -> None:
+    """error texts name claim and device"""
+    device = dra_bench.devices(1)[0]
+    unknown = dra_bench.claim([no_such(device.pool)])
+    reply = dra_bench.prepare(unknown)
+    names = {"device": (NO_SUCH_DEVICE,), **_claim_to_name(unknown, reply)}
+    what = f"Prepare of a claim on device {NO_SUCH_DEVICE!r}"
+    prepare.error_must_name(reply, unknown.uid, names=names, what=what)
+    dra_bench.unprepare(unknown)
+    holder, second = dra_bench.claim([device]), dra_bench.claim([device])
+    dra_bench.prepare(holder)
+    reply = dra_bench.prepare(second)
+    what = f"Prepare of a second claim on device {device.name!r}"
+    names = _claim_to_name(second, reply)
+    prepare.error_must_name(reply, second.uid, names=names, what=what)
+
+
+def _claim_to_name(claim: Claim, reply: NodeReply) -> dict[str, tuple[str, ...]]:
+    """What the error of the whole call must name; to that of a claim the kubelet adds its name."""
+    return {} if reply.ok else {"claim": (claim.name, claim.uid)}
 
 
 @case("PREP-015", Level.SHOULD)

@@ -112,6 +112,8 @@ class Allocation:
 class Claims:
     """Reads claims and finds what they hold of one driver."""
 
+    configs: type[Configs] = Configs
+
     def __init__(self, driver: str, source: ClaimSource) -> None:
         self.driver = driver
         self.source = source
@@ -156,7 +158,8 @@ class Claims:
         results = self.own((allocation.get("devices") or {}).get("results") or [])
         if not results:
             raise ClaimError(f"claim {ref} holds no device of {self.driver}")
-        configs = Configs(allocation, self.driver, {str(r.get("request", "")) for r in results})
+        requests = {str(result.get("request", "")) for result in results}
+        configs = self.configs(allocation, self.driver, requests)
         made: dict[tuple[str, str, str], Held] = {}
         for result in results:
             held = self.one(result, configs)

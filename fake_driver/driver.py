@@ -8,6 +8,7 @@ import threading
 from typing import Final
 
 from pytest_dra.fake_driver.apiserver import ApiServer
+from pytest_dra.fake_driver.binder import Binder
 from pytest_dra.fake_driver.cdi_store import CdiStore
 from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.endpoint import Endpoint
@@ -20,11 +21,13 @@ from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.manifests import Manifests
 from pytest_dra.fake_driver.metadata import Metadata
 from pytest_dra.fake_driver.options import Options
+from pytest_dra.fake_driver.partitions import Partitions
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
 from pytest_dra.fake_driver.registration import Registration
 from pytest_dra.fake_driver.service import DraService
 from pytest_dra.fake_driver.slices import Slices
+from pytest_dra.fake_driver.statuses import Statuses
 
 LOOK_S: Final = 1.0
 """How often the registration socket is looked after, which offers no event."""
@@ -55,6 +58,9 @@ class Parts:
     hotplug: type[Hotplug] = Hotplug
     health: type[Health] = Health
     metadata: type[Metadata] = Metadata
+    partitions: type[Partitions] = Partitions
+    statuses: type[Statuses] = Statuses
+    binder: type[Binder] = Binder
 
 
 class Driver:
@@ -73,6 +79,9 @@ class Driver:
         self.ledger.version = options.state_version
         self.metadata = parts.metadata(options)
         self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi, self.metadata)
+        self.preparer.statuses = parts.statuses(options, api)
+        self.preparer.partitions = parts.partitions(options)
+        self.binder = parts.binder(options, api, inventory)
         self.health = parts.health(options, self.preparer)
         service = parts.service(self.preparer, self.health)
         registration = parts.registration(
@@ -89,10 +98,12 @@ class Driver:
             self.cdi.open()
             self.ledger.open()
             self.metadata.open()
+            self.preparer.open()
         except OSError as error:
             raise StartError(f"{error.filename}: {error.strerror}; mend the directory") from error
         self.endpoint.open()
         threading.Thread(target=self._publish, name="publisher", daemon=True).start()
+        self.binder.start()
         threading.Thread(target=self._follow_hotplug, name="hotplug", daemon=True).start()
         if self.metadata.on:
             threading.Thread(target=self._follow_updates, name="metadata", daemon=True).start()
@@ -125,5 +136,6 @@ class Driver:
         """Leave the registry and stop serving; slices and prepared claims stay."""
         self.publisher.stopping.set()
         self.health.close()
+        self.binder.stopping.set()
         self.endpoint.close(GRACE_S)
         _log.info("stopped")

@@ -54,6 +54,9 @@ _MODULES: Final = (
     "faults_pods",
     "faults_health",
     "faults_metadata",
+    "faults_configuration",
+    "faults_status",
+    "faults_binding",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

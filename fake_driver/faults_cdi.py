@@ -28,6 +28,9 @@ from pytest_dra.fake_driver.service import DraService
 STEP_S: Final = 0.05
 """Between the two steps of CDI-004, as its text has it."""
 
+NEWEST: Final = "1.1.0"
+"""Newest cdiVersion that runtimes know."""
+
 GROUP: Final = 4711
 """A supplemental group that no machine has by chance."""
 
@@ -84,6 +87,12 @@ def _append(path: Path, data: bytes, flags: int) -> None:
     with os.fdopen(handle, "wb") as file:
         os.fchmod(handle, FILE_MODE)
         file.write(data)
+
+
+@fault("CDI-008", "declare the newest known version in every spec")
+class NewestVersion(CdiStore):
+    def spec(self, record: Record) -> dict[str, Any]:
+        return {**super().spec(record), "cdiVersion": NEWEST}
 
 
 @fault("CDI-006", "write claim specs into the static directory")

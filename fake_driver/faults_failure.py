@@ -24,6 +24,7 @@ from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ClaimGoneError
+from pytest_dra.fake_driver.errors import UnknownDeviceError
 from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.ledger import DAMAGED
@@ -127,6 +128,15 @@ class Detached(Preparer):
         allocation = self.allocation(ref, call)
         with self.locks.of(ref.uid), self.ledger.exclusive():
             return self.settle(ref, allocation, call)
+
+
+@fault("PREP-021", "return the text `error` for an unknown device")
+class SaysError(Preparer):
+    def check(self, ref: ClaimRef, allocation: Allocation, call: Call) -> None:
+        try:
+            super().check(ref, allocation, call)
+        except UnknownDeviceError as error:
+            raise UnknownDeviceError("error") from error
 
 
 class Tired(DraService):

@@ -20,6 +20,8 @@ from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
 from pytest_dra.fake_driver.publisher import with_taints
+from pytest_dra.fake_driver.slices import PoolSlices
+from pytest_dra.fake_driver.slices import Slices
 
 
 class Tainted(OneSpoiltDevice):
@@ -102,6 +104,21 @@ class FailureAlone(OneSpoiltDevice):
     def spoilt(self, device: Device) -> Device:
         failed = [f"{self.options.driver_name}/failed"]
         return {**device, "bindingFailureConditions": failed}
+
+
+@fault(
+    "FEAT-001",
+    "publish no network-attached pool though the profile declares NetworkAttached",
+)
+class NodesOnly(Slices):
+    """The rest of the fault is in the profile."""
+
+    def wanted(self) -> list[PoolSlices]:
+        return [
+            pool
+            for pool in super().wanted()
+            if not any(spec.get("allNodes") or spec.get("nodeSelector") for spec in pool.specs)
+        ]
 
 
 @in_extra_pool("LIFE-011", "in an extra pool, map to the resource `example.com/foo`")

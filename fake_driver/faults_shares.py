@@ -17,6 +17,7 @@ from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.ledger import Ledger
+from pytest_dra.fake_driver.partitions import Partitions
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
@@ -149,6 +150,31 @@ class NoShareId(DraService):
             else tuple(dataclasses.replace(one, share_id="") for one in answer)
             for uid, answer in answers.items()
         }
+
+
+class NoGroups(Room):
+    """Does not look at compatibility groups."""
+
+    def are_incompatible(self, entries: list[dict[str, Any]]) -> bool:
+        return False
+
+
+@fault("PART-007", "leave the partition on Unprepare")
+class LeavesPartition(Partitions):
+    def remove(self, ref: ClaimRef) -> None:
+        """The next start finds it."""
+
+
+@fault("PART-008", "accept any combination")
+class AcceptsAnyGroups(Preparer):
+    def room(self) -> Room:
+        return NoGroups(self.inventory)
+
+
+@fault("PART-009", "send the field in each publication, for ever")
+class SendsGroups(Publisher):
+    def leave_out_groups(self) -> None:
+        """Nothing is left out."""
 
 
 class NoCounters(Room):

@@ -24,9 +24,11 @@ from pytest_dra.fake_driver.errors import UnknownDeviceError
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.metadata import Metadata
+from pytest_dra.fake_driver.partitions import Partitions
 from pytest_dra.fake_driver.record import Prepared
 from pytest_dra.fake_driver.record import Record
 from pytest_dra.fake_driver.room import Room
+from pytest_dra.fake_driver.statuses import Statuses
 
 _log = logging.getLogger(__name__)
 
@@ -85,6 +87,14 @@ class Preparer:
         self.cdi = cdi
         self.metadata = metadata
         self.locks = ClaimLocks()
+        self.statuses: Statuses | None = None
+        self.partitions: Partitions | None = None
+
+    def open(self) -> None:
+        """Tidy up what a predecessor has left of claims that are not prepared; OSError."""
+        if self.partitions is not None:
+            with self.ledger.exclusive():
+                self.partitions.open({record.ref.uid for record in self.ledger.all()})
 
     def prepare(self, ref: ClaimRef, call: Call) -> tuple[Prepared, ...]:
         """Prepare a claim, or answer for a prepared one as before; ClaimError if it is refused."""
@@ -119,16 +129,20 @@ class Preparer:
         """Prepare a claim that is not prepared."""
         self.check(ref, allocation, call)
         record = Record(ref=ref, allocation=allocation)
-        self.cdi.write(record)
         try:
+            if self.partitions is not None:
+                self.partitions.make(ref, allocation)
+            self.cdi.write(record)
             self.metadata.write(record, self.inventory)
             self.ledger.put(record)
         except OSError:
-            for part in (self.cdi, self.metadata):
+            for undo in (self.cdi.remove, self.metadata.remove, self.unmake):
                 with contextlib.suppress(OSError):
-                    part.remove(ref)
+                    undo(ref)
             raise
         _log.info("prepared claim %s: %d devices", ref, len(allocation.held))
+        if self.statuses is not None:
+            self.statuses.prepared(record)
         return self.answer(record)
 
     def answer(self, record: Record) -> tuple[Prepared, ...]:
@@ -203,11 +217,19 @@ class Preparer:
                     f"claim {ref}: {error.strerror} ({error.filename}); free the path and try again"
                 ) from error
 
+    def unmake(self, ref: ClaimRef) -> None:
+        """Remove what was made of hardware for a claim; OSError if that fails."""
+        if self.partitions is not None:
+            self.partitions.remove(ref)
+
     def release(self, ref: ClaimRef, call: Call) -> None:
         """The part of Unprepare that changes state: by UID alone, without looking at the API."""
         known = self.ledger.get(ref)
         self.cdi.remove(ref)
         self.metadata.remove(ref)
+        self.unmake(ref)
         self.ledger.forget(ref)
         if known is not None:
             _log.info("unprepared claim %s", ref)
+            if self.statuses is not None:
+                self.statuses.released(known)

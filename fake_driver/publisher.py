@@ -29,8 +29,10 @@ from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.pool_plan import PoolPlan
 from pytest_dra.fake_driver.pool_plan import dropped
 from pytest_dra.fake_driver.pool_plan import plan
+from pytest_dra.fake_driver.slices import GROUPS
 from pytest_dra.fake_driver.slices import PoolSlices
 from pytest_dra.fake_driver.slices import Slices
+from pytest_dra.fake_driver.slices import without_groups
 
 WATCH_S: Final = 290.0
 """Length of one watch; everything is listed anew after it, in case an event was lost."""
@@ -67,7 +69,8 @@ class Publisher:
         self.options = options
         self.api = api
         self.slices = slices
-        self.wanted = {(pool.driver, pool.pool): pool for pool in slices.wanted()}
+        self.groups_dropped = False
+        self.wanted = self.all_wanted()
         self.lock = threading.RLock()
         self.stopping = threading.Event()
         self.seen: dict[str, dict[str, Any]] = {}
@@ -173,7 +176,7 @@ class Publisher:
         """Publish other devices from now on; False if that has not been possible yet."""
         with self.lock:
             self.slices.inventory = inventory
-            self.wanted = {(pool.driver, pool.pool): pool for pool in self.slices.wanted()}
+            self.wanted = self.all_wanted()
             try:
                 self.repair()
             except ApiError as error:
@@ -315,6 +318,20 @@ class Publisher:
         lost = dropped(spec, stored["spec"])
         if lost:
             _log.warning("slice %s: the API server dropped %s (feature gates?)", name, lost)
+        if lost.endswith(GROUPS):
+            self.leave_out_groups()
+
+    def leave_out_groups(self) -> None:
+        """Send no compatibility groups any more: each write would raise the generation."""
+        self.groups_dropped = True
+        self.wanted = self.all_wanted()
+
+    def all_wanted(self) -> dict[tuple[str, str], PoolSlices]:
+        """What is to be published, by driver and pool."""
+        pools = self.slices.wanted()
+        if self.groups_dropped:
+            pools = [without_groups(pool) for pool in pools]
+        return {(pool.driver, pool.pool): pool for pool in pools}
 
     def delete(self, item: dict[str, Any]) -> None:
         """Delete exactly this state of a slice of ours."""

@@ -16,6 +16,7 @@ from pytest_dra.fake_driver import variants_publishing
 from pytest_dra.fake_driver import variants_requests
 from pytest_dra.fake_driver import variants_slices
 from pytest_dra.fake_driver import variants_socket
+from pytest_dra.fake_driver import variants_status
 from pytest_dra.fake_driver import variants_wire
 from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
@@ -64,6 +65,7 @@ _VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
     **variants_requests.VARIANTS,
     **variants_slices.VARIANTS,
     **variants_socket.VARIANTS,
+    **variants_status.VARIANTS,
     **variants_wire.VARIANTS,
 }
 

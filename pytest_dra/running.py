@@ -167,7 +167,7 @@ class Run:
         kept = [(item, id) for item, id in items if id is not None and id in self.chosen]
         dropped = [item for item, id in items if id is not None and id not in self.chosen]
         benches = self.session.plan.benches
-        kept.sort(key=lambda pair: _stage(pair[1], apart=benches > 1))
+        kept.sort(key=lambda pair: _stage(pair[1], self.session, apart=benches > 1))
         return [*own, *(item for item, _ in kept)], dropped
 
     def end_call(self, outcome: Outcome) -> None:
@@ -276,9 +276,12 @@ def resolved_options(settings: Settings) -> list[Option]:
     ]
 
 
-def _stage(id: str, *, apart: bool) -> tuple[int, int]:
+def _stage(id: str, session: Session, *, apart: bool) -> tuple[int, int]:
     """Cases that only act come first, then those that wait for quiet, then those that disturb, then
-    those that are judged apart, and at the end those that look back at the whole run."""
+    those that are judged apart, and at the end those that look back at the whole run.
+
+    What settled slices alone can show to concern the driver waits for quiet, too.
+    """
     found = declared(id)
     if found.settles and found.case.observation == "timeline":
         return (4, 0)
@@ -286,7 +289,7 @@ def _stage(id: str, *, apart: bool) -> tuple[int, int]:
         return (3, 0)
     if found.disturbs:
         return (2, 0 if id == ENDS_WHAT_SETTLED else 1)
-    if found.settles:
+    if found.settles or session.undeclared(found.case) is not None:
         return (1, 0 if id == STARTS_ANOTHER else 1)
     return (0, 1 if found.case.observation == "timeline" else 0)
 

@@ -7,12 +7,14 @@ of a run under xdist come to the same result.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from contextlib import ExitStack
 from contextlib import suppress
 
 from pytest_dra.annexes import Annexes
 from pytest_dra.bench import Bench
+from pytest_dra.bench import signs
 from pytest_dra.bench.attached import not_ours
 from pytest_dra.bench.patience import time_is_not_judged
 from pytest_dra.cases import Begin
@@ -23,6 +25,7 @@ from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.kubelet import Plugin
 from pytest_dra.launch import Keeper
 from pytest_dra.plan import Plan
+from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import missing_inputs
 from pytest_dra.profile import not_applicable
 from pytest_dra.profile import unasked
@@ -33,10 +36,12 @@ from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
 from pytest_dra.report.results import unsupported
 from pytest_dra.report.results import waived
+from pytest_dra.site import UNSTARTABLE
 from pytest_dra.site import BenchError
 from pytest_dra.site import Outcome
 from pytest_dra.site import Site
 from pytest_dra.spec import Case
+from pytest_dra.spec import Depth
 from pytest_dra.spec import UnsupportedEnvironment
 
 BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
@@ -169,7 +174,7 @@ class Session:
         return (
             id in self._outcomes
             or id in profile.waivers
-            or bool(not_applicable(case, profile, kubernetes=self.plan.kubernetes))
+            or bool(self._not_applicable(case, profile))
             or bool(missing_inputs(case, profile))
             or self._unable(case) is not None
         )
@@ -178,21 +183,53 @@ class Session:
         case = what.case
         if what.disturbs and not self._annexes.has_begun(case.id):
             self._disturb()
-        early = self._without_running(case)
-        if early is not None:
-            return Outcome(early)
-        outcome = self._annexes.outcome(case.id)
-        return self._judge_on(case.id, self._site) if outcome is None else outcome
+        profile = self._profile_for(case)
+        provisional = profile is not self.plan.profile
+        early = self._without_running(case, profile)
+        outcome = Outcome(early) if early is not None else self._annexes.outcome(case.id)
+        outcome = outcome or self._judge_on(case.id, self._site)
+        if not provisional:
+            return outcome
+        result = dataclasses.replace(outcome.result, provisional=True)
+        return dataclasses.replace(outcome, result=result)
+
+    def _profile_for(self, case: Case) -> DriverProfile:
+        """The profile by which a case is decided: what is seen counts as declared.
+
+        Such a case is judged and not counted. A driver that cannot be started publishes nothing.
+        """
+        shown = self.undeclared(case)
+        return shown if shown is not None and self._shows(case) else self.plan.profile
+
+    def undeclared(self, case: Case) -> DriverProfile | None:
+        """The profile that would declare what a case lacks, where a driver shows that by itself.
+
+        None if the case lacks nothing, or would not concern the driver either.
+        """
+        profile = self.plan.profile
+        lacking = {name for name in case.features if not profile.declares(name)}
+        if not lacking or not lacking <= signs.UNASKED or case.depth is Depth.STATIC:
+            return None
+        declared = {**profile.features, **dict.fromkeys(lacking, True)}
+        found = dataclasses.replace(profile, features=declared)
+        return None if self._not_applicable(case, found) else found
+
+    def _shows(self, case: Case) -> bool:
+        """True if the driver has shown all that the profile does not declare."""
+        lacking = {name for name in case.features if not self.plan.profile.declares(name)}
+        try:
+            self.bench.published()
+            return lacking <= signs.unasked(self.bench).keys()
+        except (BenchError, *UNSTARTABLE):
+            return False
 
     def _judge_on(self, id: str, site: Site) -> Outcome:
         what = declared(id)
         return site.judge(what, works=self._needs_working_driver(what.case))
 
-    def _without_running(self, case: Case) -> CaseResult | None:
+    def _without_running(self, case: Case, profile: DriverProfile) -> CaseResult | None:
         """The result of a case that is decided before it runs."""
-        profile = self.plan.profile
-        reason = not_applicable(case, profile, kubernetes=self.plan.kubernetes)
-        reason = reason or unasked(case, profile)
+        reason = self._not_applicable(case, profile) or unasked(case, profile)
         if reason:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=reason)
         waiver = profile.waivers.get(case.id)
@@ -208,6 +245,10 @@ class Session:
         if blockers:
             return not_run(case, blocked_by(blockers))
         return None
+
+    def _not_applicable(self, case: Case, profile: DriverProfile) -> str:
+        plan = self.plan
+        return not_applicable(case, profile, kubernetes=plan.kubernetes, gates=plan.feature_gates)
 
     def _unable(self, case: Case) -> UnsupportedEnvironment | None:
         """Why this run cannot judge the case, where that is known beforehand."""

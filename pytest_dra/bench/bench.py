@@ -18,6 +18,7 @@ from pytest_dra.bench.claims import Claims
 from pytest_dra.bench.claims import Wanted
 from pytest_dra.bench.claims import result
 from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.configuring import Configuring
 from pytest_dra.bench.cycle import PlainCycle
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.devices import Device
@@ -96,8 +97,12 @@ class Bench(Offering):
             lambda: self.instance, self.settled, setup.cluster.version, setup.profile
         )
         suffix = secrets.token_hex(RANDOM_BYTES)
+        self.configuring = Configuring(setup.profile, lambda: self.driver)
         self.claims = Claims(
-            setup.cluster.admin(), namespace=f"dra-{suffix}", class_name=MADE_FOR_CASES
+            setup.cluster.admin(),
+            namespace=f"dra-{suffix}",
+            class_name=MADE_FOR_CASES,
+            class_config=self.configuring.entries,
         )
 
     @property

@@ -8,6 +8,7 @@ from pytest_dra.bench import hooks
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Wanted
+from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.devices import Device
 from pytest_dra.checks import prepare
 from pytest_dra.spec import Json
@@ -19,8 +20,9 @@ HOOK = "hooks.observe"
 def blocks(bench: Bench, settings: Sequence[tuple[Json, Sequence[str]]]) -> list[Json]:
     """Entries of a claim's configuration: opaque parameters, and the requests that they are for."""
     return [
-        {"requests": list(requests), "opaque": {"driver": bench.driver, "parameters": parameters}}
+        entry
         for parameters, requests in settings
+        for entry in entries(bench.driver, parameters, requests=requests)
     ]
 
 
@@ -30,20 +32,50 @@ def observed(bench: Bench, wanted: Wanted, config: Sequence[Json], *, what: str)
     Raises:
         Violation: it is not prepared.
     """
-    claim = bench.claim_for([wanted], config=config)
-    return look_once(bench, claim, wanted.devices[0], what=what)
+    return observed_each(bench, [wanted], config, what=what)[0]
 
 
-def look_once(bench: Bench, claim: Claim, device: Device, *, what: str) -> str:
-    """The same for a claim that has been allocated.
+def observed_each(
+    bench: Bench, wanted: Sequence[Wanted], config: Sequence[Json], *, what: str
+) -> list[str]:
+    """The same for the first device of each request of a claim.
 
     Raises:
         Violation: it is not prepared.
     """
+    claim = bench.claim_for(wanted, config=config)
+    return _looked(bench, claim, [each.devices[0] for each in wanted], what=what)
+
+
+def look_once(bench: Bench, claim: Claim, device: Device, *, what: str) -> str:
+    """The same for a device of a claim that has been allocated.
+
+    Raises:
+        Violation: it is not prepared.
+    """
+    return _looked(bench, claim, [device], what=what)[0]
+
+
+def _looked(bench: Bench, claim: Claim, devices: Sequence[Device], *, what: str) -> list[str]:
     prepare.must_succeed(bench.prepare(claim), claim.uid, what=f"Prepare of {what}")
-    seen = _look(bench, claim, device)
+    seen = [look(bench, claim, each) for each in devices]
     bench.unprepare(claim)
     return seen
+
+
+def samples_at_least(bench: Bench, count: int) -> Sequence[Json]:
+    """The first ``samples.good_config``.
+
+    Raises:
+        UnsupportedEnvironment: there are fewer.
+    """
+    samples = bench.profile.samples.good_config
+    if len(samples) < count:
+        raise UnsupportedEnvironment(
+            f"{count} different settings are needed, samples.good_config has {len(samples)}",
+            way_out=f"give as many that {HOOK} tells apart",
+        )
+    return samples[:count]
 
 
 def must_differ(
@@ -61,7 +93,8 @@ def must_differ(
         raise UnsupportedEnvironment(f"{HOOK} prints the same for different {of}", way_out=way_out)
 
 
-def _look(bench: Bench, claim: Claim, device: Device) -> str:
+def look(bench: Bench, claim: Claim, device: Device) -> str:
+    """What the hook prints for a prepared claim's device; names and uid of the claim left out."""
     command = bench.profile.hooks.observe
     values = hooks.values_of(claim, device)
     text = hooks.run(bench.instance, command, name=HOOK, values=values)

@@ -125,10 +125,13 @@ def observed_share(
     return seen.replace(str(result["shareID"]), "SHARE")
 
 
-def claim_with(bench: Bench, device: Device, results: Sequence[Json]) -> Claim:
+def claim_with(
+    bench: Bench, device: Device, results: Sequence[Json], *, config: Sequence[Json] = ()
+) -> Claim:
     """A claim that was given exactly these results."""
     wanted = [Wanted(request=str(each["request"]), devices=(device,)) for each in results]
-    return bench.allocate(bench.claims.create(wanted), results)
+    claim = bench.claims.create(wanted, config=config)
+    return bench.claims.allocate(claim, results, node=bench.instance.node, config=config)
 
 
 def again_after_deletion(bench: Bench, device: Device) -> Device:

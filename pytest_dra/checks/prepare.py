@@ -78,6 +78,30 @@ def must_be_refused_soon(
         )
 
 
+def error_must_name(
+    reply: NodeReply, uid: str, *, names: Mapping[str, Collection[str]], what: str
+) -> None:
+    """The error of a claim tells what it is about.
+
+    Args:
+        reply: the answer with the error; one without is let pass.
+        uid: the claim.
+        names: by what they stand for, the texts of which one must be in the error.
+        what: how a message calls the call.
+    """
+    text = reply.error_for(uid)
+    if not text:
+        return
+    for meaning, texts in names.items():
+        if not any(each in text for each in texts):
+            raise Violation(
+                f"error of {what}",
+                got=text,
+                want=f"a text that names the {meaning}: {' or '.join(texts)}",
+                proof=(reply.serial,),
+            )
+
+
 def must_be_empty(replies: Sequence[NodeReply], *, within_s: float, method: str) -> None:
     """Each answer to an empty batch is OK without entries, and one of them came in time.
 

@@ -197,7 +197,11 @@ FIELDS: Final = (
         "same, names and uids apart.",
         '[./observe, "{device}"]',
     ),
-    Field("hooks.inventory", "Prints the inventory as the driver should see it.", "[./inventory]"),
+    Field(
+        "hooks.inventory",
+        "Prints what there is of hardware, partitions included, one on a line.",
+        "[./inventory]",
+    ),
     Field(
         "hooks.fault",
         "Breaks the device that {pool} and {device} name.",

@@ -24,6 +24,8 @@ NEW = {("node-a", "gpu-1")}
 PROOF = (SERIAL,)
 WORDS = ("pod", "group")
 
+NAMES = {"claim": ("claim-a", UID), "device": ("gpu-9",)}
+
 EMPTY = entries({})
 LATE = dataclasses.replace(EMPTY, duration_s=1.5)
 
@@ -46,6 +48,16 @@ def _agree(*replies: NodeReply) -> None:
                 broken(details="no groups"), UID, within_s=5, what=WHAT, words=WORDS
             ),
             id="a refusal of the whole call",
+        ),
+        pytest.param(
+            lambda: prepare.error_must_name(
+                refused(f"claim {UID}: no gpu-9"), UID, names=NAMES, what=WHAT
+            ),
+            id="an error that names claim and device",
+        ),
+        pytest.param(
+            lambda: prepare.error_must_name(answered(device()), UID, names=NAMES, what=WHAT),
+            id="no error has nothing to name",
         ),
         pytest.param(
             lambda: prepare.must_be_empty([LATE, EMPTY, LATE], within_s=1.0, method="M"),
@@ -166,6 +178,16 @@ def test_what_is_right_is_let_pass(judgement: Judgement) -> None:
                 PROOF,
             ),
             id="the old device",
+        ),
+        pytest.param(
+            lambda: prepare.error_must_name(refused("no gpu-9"), UID, names=NAMES, what=WHAT),
+            Said(
+                f"error of {WHAT}",
+                "no gpu-9",
+                f"a text that names the claim: claim-a or {UID}",
+                PROOF,
+            ),
+            id="an error without the claim",
         ),
         pytest.param(
             lambda: _agree(refused("busy"), broken()),

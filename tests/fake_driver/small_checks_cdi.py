@@ -55,6 +55,15 @@ def _(rig: Rig) -> None:
     assert len(closed) <= 1
 
 
+@check("CDI-008")
+def _(rig: Rig) -> None:
+    claim = rig.claim(result("gpu-0"))
+    good(rig, claim)
+    versions = {spec["cdiVersion"] for spec in rig.specs().values()}
+    freed(rig, claim)
+    assert versions <= {"0.5.0"}
+
+
 @check("CDI-006")
 def _(rig: Rig) -> None:
     claim = rig.claim(result("gpu-0"))

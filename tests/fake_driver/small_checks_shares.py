@@ -9,6 +9,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_dra.fake_driver import slices
 from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import NODE
 from tests.fake_driver.rig import Rig
@@ -18,10 +19,13 @@ from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
-FEATURES = ("shares", "partitions", "taints", "health", "metadata")
+FEATURES = (
+    *("shares", "partitions", "taints", "groups", "status", "conditions", "dynamic"),
+    *("health", "metadata"),
+)
 """What the driver of these checks has."""
 
-SHARES, PARTITIONS = f"{NODE}-shares", f"{NODE}-partitions"
+SHARES, PARTITIONS, GROUPS = (f"{NODE}-{name}" for name in ("shares", "partitions", "groups"))
 SOON_S = 1.5
 
 
@@ -38,14 +42,15 @@ def on_features(case: str) -> Callable[[Check], Check]:
     return register
 
 
-def _share(request: str = "req0", memory: str = "1Gi") -> Any:
+def a_share(request: str = "req0", memory: str = "1Gi") -> Any:
+    """A result with a share of the shared device."""
     amounts = {"consumedCapacity": {"memory": memory}, "shareID": str(uuid.uuid4())}
     return result("shared-0", request, pool=SHARES, **amounts)
 
 
 @on_features("CAP-002")
 def _(rig: Rig) -> None:
-    one, other = rig.claim(_share()), rig.claim(_share())
+    one, other = rig.claim(a_share()), rig.claim(a_share())
     good(rig, one)
     entry = rig.prepare(other)
     freed(rig, one, other)
@@ -54,7 +59,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-003")
 def _(rig: Rig) -> None:
-    one, other = rig.claim(_share()), rig.claim(_share())
+    one, other = rig.claim(a_share()), rig.claim(a_share())
     good(rig, one)
     entry = good(rig, other)
     freed(rig, one)
@@ -65,7 +70,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-005")
 def _(rig: Rig) -> None:
-    claim = rig.claim(_share("req0"), _share("req1"))
+    claim = rig.claim(a_share("req0"), a_share("req1"))
     entry = good(rig, claim)
     freed(rig, claim)
     assert len(entry.devices) == 2
@@ -73,7 +78,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-006")
 def _(rig: Rig) -> None:
-    claim = rig.claim(_share())
+    claim = rig.claim(a_share())
     good(rig, claim)
     [before] = [item for item in rig.store.of(DRIVER) if item["spec"]["pool"]["name"] == SHARES]
     rig.store.delete(before["metadata"]["name"])
@@ -93,7 +98,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-007")
 def _(rig: Rig) -> None:
-    one, other = rig.claim(result("shared-0", pool=SHARES)), rig.claim(_share())
+    one, other = rig.claim(result("shared-0", pool=SHARES)), rig.claim(a_share())
     good(rig, one)
     entry = rig.prepare(other)
     freed(rig, one, other)
@@ -102,7 +107,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-008")
 def _(rig: Rig) -> None:
-    one, other = rig.claim(_share(memory="10Gi")), rig.claim(_share(memory="10Gi"))
+    one, other = rig.claim(a_share(memory="10Gi")), rig.claim(a_share(memory="10Gi"))
     good(rig, one)
     entry = rig.prepare(other)
     freed(rig, one, other)
@@ -111,7 +116,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-009")
 def _(rig: Rig) -> None:
-    share = _share()
+    share = a_share()
     claim = rig.claim(share)
     entry = good(rig, claim)
     freed(rig, claim)
@@ -176,7 +181,7 @@ def _(rig: Rig) -> None:
 
 @on_features("CAP-004")
 def _(rig: Rig) -> None:
-    claim = rig.claim(_share(memory="2Gi"))
+    claim = rig.claim(a_share(memory="2Gi"))
     asked = {"name": "req0", "exactly": {"capacity": {"requests": {"memory": "1Gi"}}}}
     stored = rig.store.claims[(claim.namespace, claim.name)]
     stored["spec"] = {"devices": {"requests": [asked]}}
@@ -204,3 +209,44 @@ def _(rig: Rig) -> None:
         again.unlink()
     rig.wait(lambda: _first(rig) and not _first(rig).get("taints"), SOON_S)
     assert now == known
+
+
+@on_features("PART-008")
+def _(rig: Rig) -> None:
+    one, other = (rig.claim(result(f"grouped-{n}", pool=GROUPS)) for n in range(2))
+    good(rig, one)
+    error = rig.prepare(other).error
+    freed(rig, one, other)
+    assert error
+
+
+@on_features("PART-009")
+def _(rig: Rig) -> None:
+    assert rig.driver is not None
+    publisher, key = rig.driver.publisher, (DRIVER, GROUPS)
+    wanted = publisher.wanted
+    spec = wanted[key].specs[0]
+    metadata = {"name": "a-slice", "resourceVersion": "1"}
+    with publisher.lock:
+        seen = dict(publisher.seen)
+        publisher.written(
+            spec, {"metadata": metadata, "spec": slices.without_groups(wanted[key]).specs[0]}
+        )
+        now = publisher.wanted[key].specs[0]
+        publisher.seen, publisher.wanted, publisher.groups_dropped = seen, wanted, False
+    assert "compatibilityGroups" not in str(now)
+
+
+@on_features("PART-007")
+def _(rig: Rig) -> None:
+    claim = rig.claim(result("slot-0", pool=f"{NODE}-dynamic"))
+    directory = rig.options.data_dir / "partitions"
+    before = sorted(directory.iterdir())
+    good(rig, claim)
+    made = sorted(directory.iterdir())
+    freed(rig, claim)
+    left = sorted(directory.iterdir())
+    for path in set(left) - set(before):
+        path.unlink()
+    assert made != before
+    assert left == before

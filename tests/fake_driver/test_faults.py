@@ -19,8 +19,10 @@ from pytest_dra.fake_driver.errors import StartError
 from pytest_dra.fake_driver.health import Health
 from tests.fake_driver import small_checks
 from tests.fake_driver import small_checks_attributes
+from tests.fake_driver import small_checks_binding
 from tests.fake_driver import small_checks_cdi
 from tests.fake_driver import small_checks_claim
+from tests.fake_driver import small_checks_configuration
 from tests.fake_driver import small_checks_failure
 from tests.fake_driver import small_checks_features
 from tests.fake_driver import small_checks_health
@@ -31,6 +33,7 @@ from tests.fake_driver import small_checks_pods
 from tests.fake_driver import small_checks_restart
 from tests.fake_driver import small_checks_shares
 from tests.fake_driver import small_checks_slices
+from tests.fake_driver import small_checks_status
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
 from tests.fake_driver.small_checks_shares import FEATURES
@@ -38,8 +41,10 @@ from tests.faults.faulty import also_failing
 
 REGISTERING = (
     small_checks_attributes,
+    small_checks_binding,
     small_checks_cdi,
     small_checks_claim,
+    small_checks_configuration,
     small_checks_failure,
     small_checks_features,
     small_checks_health,
@@ -50,16 +55,18 @@ REGISTERING = (
     small_checks_restart,
     small_checks_shares,
     small_checks_slices,
+    small_checks_status,
 )
 """Imported for the checks that they register."""
 
 ALL = [fault.case for fault in faults.all_faults()]
 
-UNCONFINED = frozenset({"CDI-002", "REG-012", "REG-016"})
-"""Faults that end the process, which is the tests' own, or under which the rig's claims and slices
-are another driver's: much else fails. With CDI-002 it is whatever writes first after a start."""
+UNCONFINED = frozenset({"CDI-002", "CONF-001", "REG-012", "REG-016"})
+"""Faults that end the process, which is the tests' own, under which the rig's claims and slices
+are another driver's, or which refuse plain claims: much else fails. With CDI-002 it is whatever
+writes first after a start."""
 
-ON_FEATURES = frozenset({"ATTR", "CAP", "HLTH", "META", "PART", "TAINT"})
+ON_FEATURES = frozenset({"ATTR", "BIND", "CAP", "CONF", "HLTH", "META", "PART", "STAT", "TAINT"})
 """Areas whose faults are those of a driver that publishes more than plain devices."""
 
 DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}
@@ -108,7 +115,7 @@ def failures(rig: WatchedRig) -> set[str]:
     def judge(case: str) -> bool | None:
         if case not in verdicts:
             needs = [judge(need) for need in cases[case].needs if need in small_checks.CHECKS]
-            met = all(need is False for need in needs)
+            met = case in UNCONFINED or all(need is False for need in needs)
             verdicts[case] = small_checks.failed(rig, case) if met else None
         return verdicts[case]
 

@@ -22,19 +22,30 @@ PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
 
 FEATURES = (
-    "--features=taints,notices,partitions,shares,conditions,standard,health,metadata",
+    "--features=taints,notices,partitions,shares,conditions,standard,status,dynamic,health,metadata",
     PROFILE.with_name("features.yaml"),
 )
 """For faults of features that the plain driver does not have."""
 
+ALPHA = (
+    "--features=partitions,groups",
+    PROFILE.with_name("alpha.yaml"),
+    "--dra-feature-gates=DRADeviceCompatibilityGroups=true",
+)
+"""For faults of features whose gates are off by default."""
+
 OTHERWISE: Mapping[str, tuple[Any, ...]] = {
-    **dict.fromkeys(("CAP-002", "CAP-003", "CAP-004", "CAP-005", "CAP-006"), FEATURES),
-    **dict.fromkeys(("CAP-007", "CAP-008", "CAP-009", "PART-010"), FEATURES),
-    **dict.fromkeys(("TAINT-003", "TAINT-004", "TAINT-005", "TAINT-006"), FEATURES),
+    **dict.fromkeys((f"BIND-{n:03}" for n in range(2, 7)), FEATURES),
+    **dict.fromkeys((f"CAP-{n:03}" for n in range(2, 10)), FEATURES),
+    **dict.fromkeys(("CONF-008", "PART-007", "PART-010"), FEATURES),
     **dict.fromkeys((f"HLTH-{n:03}" for n in (1, *range(3, 9), 10, *range(12, 16))), FEATURES),
     **dict.fromkeys((f"META-{n:03}" for n in range(1, 7)), FEATURES),
+    **dict.fromkeys(("PART-008", "PART-009"), ALPHA),
+    **dict.fromkeys(("STAT-001", "STAT-002", "STAT-003", "STAT-006", "STAT-007"), FEATURES),
+    **dict.fromkeys(("TAINT-003", "TAINT-004", "TAINT-005", "TAINT-006"), FEATURES),
     "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
     "REG-016": ("", PROFILE.with_name("nameless.yaml")),
+    "FEAT-001": ("", PROFILE.with_name("network.yaml")),
     "SLICE-021": ("", PROFILE.with_name("network.yaml")),
 }
 """Arguments of the driver, profile and options for faults that the plain driver cannot have."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from tests.faults.faulty import FEATURES as FEATURES_OF_FAULTS
 from tests.faults.faulty import PROFILE
 from tests.sweep.pool import USUAL
 from tests.sweep.pool import Ended
@@ -30,9 +31,15 @@ PARALLEL = 2
 ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
+EVERYTHING = FEATURES_OF_FAULTS[0]
+"""The driver with all features whose gates are on."""
+
+_TELLING = ("V31", "V31-FALSE", "V31-NETWORK")
+
 SETTINGS: Mapping[str, str] = {
-    "features": "--features=taints,notices,partitions,shares,conditions,standard,health,metadata",
+    "features": EVERYTHING,
     "pages": "--devices=300",
+    **{name: f"--variant={name} {EVERYTHING}" for name in _TELLING},
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
 
@@ -54,23 +61,25 @@ def _previous(variant: str) -> Mapping[str, Any]:
     return {"previous": {"command": ["fake", "--state-version=1", f"--variant={variant}"]}}
 
 
-FEATURES = {
-    name: {"supported": True}
-    for name in (
-        "DeviceTaints",
-        "PartitionableDevices",
-        "ConsumableCapacity",
-        "BindingConditions",
-        "DeviceHealth",
-        "HealthMessage",
-        "DeviceMetadata",
-    )
-}
+DECLARED = (
+    "DeviceTaints",
+    "PartitionableDevices",
+    "ConsumableCapacity",
+    "BindingConditions",
+    "DeviceStatus",
+    "DynamicPartition",
+    "DeviceHealth",
+    "HealthMessage",
+    "DeviceMetadata",
+)
+
+FEATURES = {name: {"supported": True} for name in DECLARED}
 
 REPORTING = {name: FEATURES[name] for name in ("DeviceHealth", "HealthMessage")}
 
 HOOKS = {
     "fault": ["touch", "{driver_dir}/faulty-{device}"],
+    "inventory": ["ls", "{driver_dir}/partitions"],
     "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
 }
 
@@ -79,8 +88,10 @@ UPDATING = {"metadata_update": ["touch", "{driver_dir}/update-{claim_uid}"]}
 NO_ADMIN = {"AdminAccess": {"supported": False}}
 """Devices that are the same for every claim give an administrator no more than others."""
 
+EVERY_FEATURE = {"features": FEATURES, "hooks": {**HOOKS, **UPDATING}}
+
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
-    "features": {"features": FEATURES, "hooks": {**HOOKS, **UPDATING}},
+    **dict.fromkeys(("features", *_TELLING), EVERY_FEATURE),
     **{name: {"features": REPORTING} for name in HEALTH},
     **{
         name: {"features": {"DeviceMetadata": {"supported": True}}, "hooks": UPDATING}
