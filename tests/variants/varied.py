@@ -32,7 +32,7 @@ SETTINGS: Mapping[str, str] = {
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
 
-HEALTH = ("V03", "V29-ALPHA", "V29-ENDS", "V29-LATE", "V29-LEASE", "V29-ORDER")
+HEALTH = ("V03", "V32-ALPHA", "V32-ENDS", "V32-LATE", "V32-LEASE", "V32-ORDER")
 
 METADATA = ("V20", "V20-ONE")
 
