@@ -1,4 +1,4 @@
-"""Legal variants of the health streams: V02, V03, V08 and V29."""
+"""Legal variants of the health streams: V02, V03, V08 and V32."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PARTS: Final = 3
 """Reports that cover all devices together (V03)."""
 
 LATE_S: Final = 3.0
-"""Pause before the first message (V29)."""
+"""Pause before the first message (V32)."""
 
 LAST: Final = 4
-"""Messages of a stream that ends (V29)."""
+"""Messages of a stream that ends (V32)."""
 
 RARELY_S: Final = 12.0
-"""Pause between reports that are believed for the kubelet's 30 s (V29)."""
+"""Pause between reports that are believed for the kubelet's 30 s (V32)."""
 
 
 class HealthServed(Health):
@@ -70,7 +70,7 @@ class InParts(Health):
 
 
 class OnlyAlpha(Health):
-    """V29: v1alpha1 alone."""
+    """V32: v1alpha1 alone."""
 
     def served(self) -> Sequence[str]:
         names = tuple(HEALTH_METHODS)
@@ -78,7 +78,7 @@ class OnlyAlpha(Health):
 
 
 class LateFirst(Health):
-    """V29: the devices are looked at before anything is said."""
+    """V32: the devices are looked at before anything is said."""
 
     def messages(
         self, method: Method, context: grpc.ServicerContext, over: threading.Event
@@ -88,7 +88,7 @@ class LateFirst(Health):
 
 
 class Ends(Health):
-    """V29: a stream ends after some messages, for the kubelet to open it again."""
+    """V32: a stream ends after some messages, for the kubelet to open it again."""
 
     def messages(
         self, method: Method, context: grpc.ServicerContext, over: threading.Event
@@ -100,7 +100,7 @@ class Ends(Health):
 
 
 class AnyOrder(Health):
-    """V29: another order each time, a device twice, and a report without devices in between."""
+    """V32: another order each time, a device twice, and a report without devices in between."""
 
     def messages(
         self, method: Method, context: grpc.ServicerContext, over: threading.Event
@@ -115,7 +115,7 @@ class AnyOrder(Health):
 
 
 class UsualLease(Health):
-    """V29: no timeout of the driver's own, no time and no words."""
+    """V32: no timeout of the driver's own, no time and no words."""
 
     every_s = RARELY_S
 
@@ -129,9 +129,9 @@ VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
     "V02": {"health": HealthDeclined},
     "V03": {"health": InParts},
     "V08-HEALTH": {"health": UnknownHealth},
-    "V29-ALPHA": {"health": OnlyAlpha},
-    "V29-ENDS": {"health": Ends},
-    "V29-LATE": {"health": LateFirst},
-    "V29-LEASE": {"health": UsualLease},
-    "V29-ORDER": {"health": AnyOrder},
+    "V32-ALPHA": {"health": OnlyAlpha},
+    "V32-ENDS": {"health": Ends},
+    "V32-LATE": {"health": LateFirst},
+    "V32-LEASE": {"health": UsualLease},
+    "V32-ORDER": {"health": AnyOrder},
 }

@@ -1,4 +1,4 @@
-"""Legal variants of what claims are told, of attaching, and of configuration (V31, V30)."""
+"""Legal variants of what claims are told, of attaching, and of configuration (V29, V30)."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class TakesEmpty(Claims):
 
 
 VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
-    "V31": {"statuses": WithinPrepare, "binder": AtOnce},
-    "V31-FALSE": {"statuses": NotReady},
-    "V31-NETWORK": {"statuses": NetworkOnly},
+    "V29": {"statuses": WithinPrepare, "binder": AtOnce},
+    "V29-FALSE": {"statuses": NotReady},
+    "V29-NETWORK": {"statuses": NetworkOnly},
     "V30": {"claims": TakesEmpty},
 }

@@ -34,7 +34,7 @@ ROW_LIMIT_S = 60.0
 EVERYTHING = FEATURES_OF_FAULTS[0]
 """The driver with all features whose gates are on."""
 
-_TELLING = ("V31", "V31-FALSE", "V31-NETWORK")
+_TELLING = ("V29", "V29-FALSE", "V29-NETWORK")
 
 SETTINGS: Mapping[str, str] = {
     "features": EVERYTHING,
@@ -43,7 +43,7 @@ SETTINGS: Mapping[str, str] = {
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
 
-HEALTH = ("V03", "V29-ALPHA", "V29-ENDS", "V29-LATE", "V29-LEASE", "V29-ORDER")
+HEALTH = ("V03", "V32-ALPHA", "V32-ENDS", "V32-LATE", "V32-LEASE", "V32-ORDER")
 
 METADATA = ("V20", "V20-ONE")
 
