@@ -52,6 +52,8 @@ _MODULES: Final = (
     "faults_manifests",
     "faults_shares",
     "faults_pods",
+    "faults_strain",
+    "faults_security",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

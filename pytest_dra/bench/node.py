@@ -100,6 +100,12 @@ class Node:
         path = self.directories.kubeconfig
         return self._cluster.driver_kubeconfig(path, instance=instance, node=self.name)
 
+    @property
+    def own_paths(self) -> tuple[str, ...]:
+        """The driver's directories by all names that it may call them."""
+        inside = self.jail.private if self.jail is not None else ()
+        return (str(self.directories.root), *inside)
+
     def outside(self, path: str | Path) -> Path:
         """Where the file lies for us that the driver calls ``path``.
 

@@ -18,6 +18,9 @@ Pair = tuple[str, str]
 PREPARE = "NodePrepareResources"
 UNPREPARE = "NodeUnprepareResources"
 
+_NO_ANSWER = frozenset({"DEADLINE_EXCEEDED", "UNAVAILABLE", "CANCELLED"})
+"""Codes by which the calling side says that none has come."""
+
 
 def must_succeed(reply: NodeReply, uid: str, *, what: str) -> None:
     """The call ended with OK and has an entry without error for the claim."""
@@ -34,6 +37,17 @@ def must_not_fail(reply: NodeReply, uid: str, *, what: str) -> None:
     if not reply.ok or (answer is not None and answer.error):
         raise Violation(
             what, got=reply.error_for(uid), want="OK without an error", proof=(reply.serial,)
+        )
+
+
+def must_be_answered(reply: NodeReply, *, what: str) -> None:
+    """There is an answer, whatever it says."""
+    if reply.code in _NO_ANSWER:
+        raise Violation(
+            what,
+            got=f"{reply.code} after {reply.duration_s:.0f} s",
+            want="an answer, be it an error",
+            proof=(reply.serial,),
         )
 
 

@@ -146,6 +146,11 @@ class Jail:
             ) from error
         self.boot_id = boot_id
 
+    @property
+    def private(self) -> tuple[str, ...]:
+        """The private paths as they are called inside, by both names where there are two."""
+        return tuple(self._names)
+
     def outside(self, path: str | os.PathLike[str]) -> Path:
         """Where that lies outside which is at ``path`` inside, decided by name alone.
 

@@ -107,7 +107,8 @@ def _frozen(mapping: dict[str, Any]) -> MappingProxyType[str, Any]:
 def _injection(block: Json) -> InjectionBlock:
     fields = _tuples(block)
     fields["kind"] = Injection(block.get("kind", Injection.CDI))
-    fields["review"] = _exemptions(block.get("review", []))
+    if "review" in block:
+        fields["review"] = _exemptions(block["review"])
     if "probe" in block:
         probe = block["probe"]
         fields["probe"] = Probe(command=tuple(probe["command"]), expect=_frozen(probe["expect"]))

@@ -169,7 +169,11 @@ FIELDS: Final = (
         "GPU_ADMIN",
     ),
     Field("injection.ambient", "True if containers see devices without a claim.", "false"),
-    Field("injection.review", "Container edits that look odd and are right.", EXEMPTIONS),
+    Field(
+        "injection.review",
+        "All hooks and host mounts of container edits, by path; [] if there are none.",
+        EXEMPTIONS,
+    ),
     Field(
         "samples.good_config",
         "Opaque parameters that it accepts; three that differ are best.",

@@ -250,3 +250,15 @@ def test_one_write_in_idle_time_is_a_warning() -> None:
         "ResourceSlices: one write in idle time; want none: nothing has changed"
     )
     assert idleness.single_write(none) == ""
+
+
+def test_a_driver_that_does_not_end_in_time_is_told_with_the_claim() -> None:
+    def judge(*, ended: bool) -> Judgement:
+        return lambda: restarts.must_end_in_time(ended=ended, within_s=30.0, during="claim A")
+
+    assert said(judge(ended=True)) is None
+    assert said(judge(ended=False)) == Said(
+        "SIGTERM during Prepare of claim A",
+        "the driver still ran 30 s later",
+        "its end within the grace period of a pod",
+    )

@@ -13,6 +13,7 @@ from pytest_dra.fake_driver import faults
 from pytest_dra.fake_driver import faults_failure
 from pytest_dra.fake_driver import faults_node
 from pytest_dra.fake_driver import faults_publishing
+from pytest_dra.fake_driver import faults_strain
 from pytest_dra.fake_driver import faults_update
 from pytest_dra.fake_driver.errors import StartError
 from tests.fake_driver import small_checks
@@ -25,8 +26,10 @@ from tests.fake_driver import small_checks_manifests
 from tests.fake_driver import small_checks_node
 from tests.fake_driver import small_checks_pods
 from tests.fake_driver import small_checks_restart
+from tests.fake_driver import small_checks_security
 from tests.fake_driver import small_checks_shares
 from tests.fake_driver import small_checks_slices
+from tests.fake_driver import small_checks_strain
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
 from tests.fake_driver.small_checks_shares import FEATURES
@@ -41,8 +44,10 @@ REGISTERING = (
     small_checks_node,
     small_checks_pods,
     small_checks_restart,
+    small_checks_security,
     small_checks_shares,
     small_checks_slices,
+    small_checks_strain,
 )
 """Imported for the checks that they register."""
 
@@ -126,6 +131,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda handle: None)
     monkeypatch.setattr(small_checks_restart, "LEFT", [])
     monkeypatch.setattr(faults_update, "leave", lambda code: small_checks_restart.LEFT.append(code))
+    monkeypatch.setattr(faults_strain, "leave", lambda: small_checks_strain.ABORTED.append(True))
     monkeypatch.setattr("tests.fake_driver.rig.Rig", WatchedRig)
 
 
