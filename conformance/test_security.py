@@ -113,7 +113,7 @@ def test_sec_008_declared(dra_bench: Bench) -> None:
         for piece in reviewing.pieces(edits, own=instance.place.own_paths)
     ]
     declared = [each.what for each in dra_bench.profile.injection.review or ()]
-    dra_bench.warnings.add(reviewing.all_must_be_declared(found, declared=declared))
+    reviewing.all_must_be_declared(found, declared=declared)
 
 
 @case("SEC-009", Level.SHOULD)

@@ -64,7 +64,7 @@ DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}
 """The delays of slow faults, shortened: the small checks have shorter deadlines too."""
 
 TOO_LONG_S = 1.2
-"""The long call of PREP-015 and UNP-013, shortened likewise."""
+"""The long calls of PREP-015, ROB-003 and UNP-013, shortened likewise."""
 
 RELABEL_S = 0.1
 """The pause of SLICE-014, shortened likewise."""
@@ -142,6 +142,7 @@ def test_a_fault_breaks_its_case_alone(case: str, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(faults_node, name, delay)
     monkeypatch.setattr(faults_failure, "TOO_LONG_S", TOO_LONG_S)
     monkeypatch.setattr(faults_publishing, "RELABEL_S", RELABEL_S)
+    monkeypatch.setattr(faults_strain, "SLOW_S", TOO_LONG_S)
     expected = {case} | set(catalogue().also_fails.get(case, ()))
     features = FEATURES if case.split("-")[0] in ON_FEATURES else ()
     with running(case, features=features) as rig:
