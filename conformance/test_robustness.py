@@ -31,7 +31,7 @@ MISSING = ("uid", "name", "namespace")
 def test_rob_001_batch(dra_bench: Bench) -> None:
     """large batches are served"""
     dra_bench.calls_must_take(FEW)
-    dra_bench.up_to(1)
+    dra_bench.devices(2)
     devices = dra_bench.every_device()[:BATCH]
     if len(devices) < FEW:
         dra_bench.warnings.add(f"there are {len(devices)} devices for a batch; want {FEW} or more")

@@ -8,6 +8,9 @@ from pytest_dra.bench import Bench
 from pytest_dra.bench import modes
 from pytest_dra.bench import observing
 from pytest_dra.bench import strange
+from pytest_dra.bench.granted import everybodys
+from pytest_dra.bench.granted import requests_of
+from pytest_dra.bench.granted import shipped_to
 from pytest_dra.bench.outside import Outside
 from pytest_dra.bench.shipping import manifests_must_pass
 from pytest_dra.bench.statefiles import StateFiles
@@ -16,6 +19,7 @@ from pytest_dra.checks import escapes
 from pytest_dra.checks import exposure
 from pytest_dra.checks import prepare
 from pytest_dra.checks import reviewing
+from pytest_dra.checks import rights
 from pytest_dra.checks import secrecy
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
@@ -29,6 +33,19 @@ CANARY_BYTES = 8
 def test_sec_001_few_rights(dra_bench: Bench) -> None:
     """the node role is minimal"""
     manifests_must_pass(dra_bench, "SEC-001")
+
+
+@case("SEC-002", Level.MUST)
+def test_sec_002_enough_rights(dra_bench: Bench) -> None:
+    """the shipped role is sufficient"""
+    granted = shipped_to(dra_bench)
+    for device in dra_bench.instance.devices()[:1]:
+        claim = dra_bench.claim([device])
+        dra_bench.prepare(claim)
+        dra_bench.unprepare(claim)
+    requests = requests_of(dra_bench)
+    rights.all_must_be_covered(requests, [*granted, *everybodys()])
+    dra_bench.warnings.add(rights.unused([entry.event for entry in requests], granted))
 
 
 @case("SEC-004", Level.SHOULD)

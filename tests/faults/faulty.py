@@ -34,7 +34,9 @@ OTHERWISE = {
 }
 """Arguments of the driver and profile for faults that the plain driver cannot have."""
 
-SHIPPED = frozenset({"ATTR-009", "ATTR-013", "LIFE-006", "SEC-001", "SEC-007", "STAT-004"})
+SHIPPED = frozenset(
+    {"ATTR-009", "ATTR-013", "LIFE-006", "SEC-001", "SEC-002", "SEC-007", "STAT-004"}
+)
 """Faults of the manifests: the driver prints them for the profile."""
 
 UNDECLARED = {"LIFE-006": "SeamlessUpgrade"}
