@@ -7,6 +7,9 @@ from concurrent.futures import wait
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import comeback
+from pytest_dra.bench.cycle import residue_of_all
+from pytest_dra.bench.cycle import run_in
+from pytest_dra.bench.observing import blocks
 from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.bench.shipping import manifests_must_pass
 from pytest_dra.cases import case
@@ -25,6 +28,35 @@ ASKED_S = 1.0
 
 HELD_S = 2.0
 """How long the API server does not answer a driver that is to end."""
+
+
+CYCLES = 10
+"""Claims after which nothing may be left, of different kinds."""
+
+
+@case("LIFE-002", Level.MUST)
+def test_life_002_nothing_left(dra_bench: Bench) -> None:
+    """nothing is left when all claims are gone"""
+    instance, devices = dra_bench.instance, dra_bench.one_of_each_kind()
+    expected = dra_bench.plain_cycle().residue
+    run_in(dra_bench, devices)
+    before = instance.tree()
+    samples = dra_bench.profile.samples.good_config
+    configs = samples if dra_bench.profile.declares("OpaqueConfig") else ()
+    claims = []
+    for number in range(CYCLES):
+        chosen = configs[number % len(configs)] if configs and number % 2 else None
+        config = [] if chosen is None else blocks(dra_bench, [(chosen, [])])
+        claim = dra_bench.claim([devices[number % len(devices)]], config=config)
+        for _ in range(1 + number % 3):
+            dra_bench.prepare(claim)
+        reply = dra_bench.unprepare(claim)
+        prepare.must_succeed(reply, claim.uid, what=f"Unprepare of claim {number + 1}")
+        dra_bench.claims.delete(claim)
+        claims.append(claim)
+    left = residue_of_all(claims, instance.tree(), before)
+    what = f"{CYCLES} claims, plain, configured and prepared repeatedly"
+    state.nothing_may_be_left(left, expected=expected, what=what)
 
 
 @case("LIFE-003", Level.SHOULD, apart_s=1)

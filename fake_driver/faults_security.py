@@ -20,9 +20,11 @@ from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.endpoint import Endpoint
 from pytest_dra.fake_driver.faults import fault
+from pytest_dra.fake_driver.ledger import DIRECTORY_MODE
 from pytest_dra.fake_driver.ledger import FILE_MODE
 from pytest_dra.fake_driver.ledger import SUFFIX
 from pytest_dra.fake_driver.ledger import Ledger
+from pytest_dra.fake_driver.opaque import PLAIN
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.record import Prepared
@@ -90,6 +92,15 @@ class LogsClaims(Claims):
     def held(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
         _log.info("claim %s: %s", ref, json.dumps(claim))
         return super().held(ref, claim)
+
+
+@fault("LIFE-002", "keep the directory with the parameters of each claim that had a configuration")
+class KeepsParameters(Preparer):
+    def first(self, ref: ClaimRef, allocation: Allocation, call: Call) -> tuple[Prepared, ...]:
+        if any(held.config != PLAIN for held in allocation.held):
+            path = self.ledger.data_dir / "parameters" / ref.uid
+            path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        return super().first(ref, allocation, call)
 
 
 class Counted(Preparer):

@@ -87,6 +87,18 @@ def _(rig: Rig) -> None:
     assert not [line for line in heard.lines if CANARY in line]
 
 
+@check("LIFE-002")
+def _(rig: Rig) -> None:
+    before = set(rig.options.data_dir.rglob("*"))
+    parameters = {"apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig", "label": "kept"}
+    opaque = {"driver": DRIVER, "parameters": parameters}
+    a = rig.claim(result("gpu-0"), config=[{"source": "FromClaim", "opaque": opaque}])
+    good(rig, a)
+    freed(rig, a)
+    assert [path for path in rig.options.data_dir.rglob("*") if a.uid in path.name] == []
+    assert set(rig.options.data_dir.rglob("*")) <= before
+
+
 @check("LIFE-003")
 def _(rig: Rig) -> None:
     assert signal.getsignal(signal.SIGTERM) == EARLIER
