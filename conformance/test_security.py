@@ -7,6 +7,7 @@ import secrets
 from pytest_dra.bench import Bench
 from pytest_dra.bench import modes
 from pytest_dra.bench import observing
+from pytest_dra.bench import prison
 from pytest_dra.bench import strange
 from pytest_dra.bench.granted import everybodys
 from pytest_dra.bench.granted import requests_of
@@ -24,6 +25,9 @@ from pytest_dra.checks import secrecy
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 from pytest_dra.spec import UnsupportedEnvironment
+
+CYCLES = 3
+"""Claims after which it is looked at what a driver has made elsewhere."""
 
 CANARY_BYTES = 8
 """Random part of a text that is looked for in the driver's output."""
@@ -158,3 +162,11 @@ def _with_canary(bench: Bench, parameters: Json, secret: str) -> Json:
         raise UnsupportedEnvironment(
             f"samples.canary_field: {error}", way_out="name a field of text by its path"
         ) from error
+
+
+@case("SEC-010", Level.SHOULD, apart_s=1)
+def test_sec_010_inside(dra_bench: Bench) -> None:
+    """nothing is written outside the declared directories"""
+    with prison.jailed(dra_bench) as instance:
+        prison.cycles(dra_bench, instance, CYCLES)
+        escapes.nothing_may_be_made_outside(prison.made_outside(instance))

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import signal
+from pathlib import Path
 from types import FrameType
 from typing import Any
 from typing import Final
@@ -101,6 +102,24 @@ class KeepsParameters(Preparer):
             path = self.ledger.data_dir / "parameters" / ref.uid
             path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
         return super().first(ref, allocation, call)
+
+
+MARKER: Final = Path("/etc/dra-fake-driver.marker")
+"""Where nothing of a driver belongs."""
+
+
+def mark() -> None:
+    """Make the marker, where /etc is not the host's."""
+    if MARKER.parent.stat().st_dev != Path("/").stat().st_dev:
+        with contextlib.suppress(OSError):
+            MARKER.touch()
+
+
+@fault("SEC-010", "write a marker file into /etc of the jail at each Prepare")
+class WritesMarker(Preparer):
+    def prepare(self, ref: ClaimRef, call: Call) -> tuple[Prepared, ...]:
+        mark()
+        return super().prepare(ref, call)
 
 
 class Counted(Preparer):

@@ -237,7 +237,8 @@ def _check_account(settings: Settings, profile: DriverProfile) -> None:
 def _check_jail(profile: DriverProfile) -> None:
     # Any directory will do: what is tried is whether it can be shown at these paths.
     anything = Path(tempfile.gettempdir())
-    problem = Jail.check(dict.fromkeys(profile.launch.writable, anything))
+    writable = dict.fromkeys(profile.launch.writable, anything)
+    problem = Jail.check({**writable, **profile.launch.trees})
     if problem:
         raise OptionError(problem)
 

@@ -67,6 +67,7 @@ class Setup:
             writable=self.profile.launch.writable,
             reads_boot_id=self.profile.driver.reads_boot_id,
             in_cluster=self.profile.launch.in_cluster,
+            trees=self.profile.launch.trees,
         )
         return self.makes(
             name=name,

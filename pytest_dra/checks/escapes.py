@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 from typing import Final
 
@@ -45,6 +46,21 @@ def nothing_outside_may_change(
                 got=f"{word} outside the driver's directories: {', '.join(sorted(paths)[:3])}",
                 want="an error or OK, and nothing touched outside data and CDI directories",
             )
+
+
+def nothing_may_be_made_outside(made: Collection[str]) -> None:
+    """A driver makes nothing but in its own directories.
+
+    Args:
+        made: paths elsewhere, as the driver calls them.
+    """
+    if made:
+        raise Violation(
+            "the file system of the driver after three claims",
+            got=f"made outside its directories: {', '.join(sorted(made)[:3])}",
+            want="writes only in plugin, registry, CDI and temporary directories, and in "
+            "launch.writable",
+        )
 
 
 def in_short(name: str) -> str:

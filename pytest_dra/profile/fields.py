@@ -124,6 +124,11 @@ FIELDS: Final = (
         "[/run/gpu]",
     ),
     Field(
+        "launch.trees",
+        "Fake files that it sees with --dra-jail, by their paths; they cannot be written.",
+        "{ /sys/class/gpu: ./fake-sys }",
+    ),
+    Field(
         "launch.state",
         "Its files of state below its data directory: the end of the path, with wildcards.",
         "[checkpoint.json]",

@@ -147,11 +147,12 @@ class LaunchBlock:
     """How the driver is started at wire depth.
 
     ``service_account``: NAMESPACE/NAME of its pods' account, which then has the rights that the
-    manifests grant it and no others.
+    manifests grant it and no others. ``trees``: what is seen at absolute paths in the jail.
     """
 
     components: tuple[Component, ...] = ()
     writable: tuple[str, ...] = ()
+    trees: Mapping[str, Path] = dataclasses.field(default_factory=lambda: NOTHING)
     state: tuple[str, ...] = ()
     in_cluster: bool = False
     service_account: str = ""

@@ -101,6 +101,15 @@ def test_paths_outside_that_a_call_has_touched_are_named() -> None:
     assert said(lambda: escapes.nothing_outside_may_change(before, dict(before), what="P")) is None
 
 
+def test_what_was_made_elsewhere_is_told() -> None:
+    assert said(lambda: escapes.nothing_may_be_made_outside(())) is None
+    assert said(lambda: escapes.nothing_may_be_made_outside(["/etc/b", "/etc/a"])) == Said(
+        "the file system of the driver after three claims",
+        "made outside its directories: /etc/a, /etc/b",
+        "writes only in plugin, registry, CDI and temporary directories, and in launch.writable",
+    )
+
+
 def test_odd_names_are_shown_in_short() -> None:
     names = escapes.odd_names("new", "there")
     assert names[:4] == ("../../new", "../../there", "new/b", "new\n")

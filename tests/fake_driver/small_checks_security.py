@@ -15,6 +15,9 @@ from tests.fake_driver.small_checks import good
 CANARY = "canary-7f3a"
 OTHERS = 0o002
 
+MARKED: list[bool] = []
+"""That the driver would have made a file in /etc."""
+
 EARLIER = signal.getsignal(signal.SIGTERM)
 
 
@@ -85,6 +88,15 @@ def _(rig: Rig) -> None:
         logger.removeHandler(heard)
         logger.setLevel(level)
     assert not [line for line in heard.lines if CANARY in line]
+
+
+@check("SEC-010")
+def _(rig: Rig) -> None:
+    MARKED.clear()
+    a = rig.claim(result("gpu-0"))
+    good(rig, a)
+    freed(rig, a)
+    assert not MARKED
 
 
 @check("LIFE-002")

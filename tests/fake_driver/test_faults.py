@@ -13,6 +13,7 @@ from pytest_dra.fake_driver import faults
 from pytest_dra.fake_driver import faults_failure
 from pytest_dra.fake_driver import faults_node
 from pytest_dra.fake_driver import faults_publishing
+from pytest_dra.fake_driver import faults_security
 from pytest_dra.fake_driver import faults_strain
 from pytest_dra.fake_driver import faults_update
 from pytest_dra.fake_driver.errors import StartError
@@ -131,6 +132,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda handle: None)
     monkeypatch.setattr(small_checks_restart, "LEFT", [])
     monkeypatch.setattr(faults_update, "leave", lambda code: small_checks_restart.LEFT.append(code))
+    monkeypatch.setattr(faults_security, "mark", lambda: small_checks_security.MARKED.append(True))
     monkeypatch.setattr(faults_strain, "leave", lambda: small_checks_strain.ABORTED.append(True))
     monkeypatch.setattr("tests.fake_driver.rig.Rig", WatchedRig)
 
