@@ -39,7 +39,7 @@ def test_sec_001_few_rights(dra_bench: Bench) -> None:
     manifests_must_pass(dra_bench, "SEC-001")
 
 
-@case("SEC-002", Level.MUST)
+@case("SEC-002", Level.MUST, settles=True)
 def test_sec_002_enough_rights(dra_bench: Bench) -> None:
     """the shipped role is sufficient"""
     granted = shipped_to(dra_bench)

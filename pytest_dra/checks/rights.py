@@ -140,9 +140,17 @@ def all_must_be_covered(requests: Iterable[Entry[ApiRequest]], grants: Collectio
     """
     lacking: dict[Rule, set[str]] = {}
     proof: list[int] = []
+    by_name = any(grant.rule.get("resourceNames") for grant in grants)
+    covered: set[tuple[str, ...]] = set()
     for entry in requests:
         request = entry.event
-        if request.resource and not any(grant.covers(request) for grant in grants):
+        name = request.name if by_name else ""
+        place = (request.group, request.resource, request.subresource, request.namespace, name)
+        if not request.resource or (request.verb, *place) in covered:
+            continue
+        if any(grant.covers(request) for grant in grants):
+            covered.add((request.verb, *place))
+        else:
             full = f"{request.resource}/{request.subresource}".rstrip("/")
             lacking.setdefault((request.group, full, ""), set()).add(request.verb)
             proof.append(entry.serial)
