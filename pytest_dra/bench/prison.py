@@ -60,11 +60,12 @@ def cycles(bench: Bench, instance: Instance, count: int) -> None:
         Blocked: there is no device.
         Violation: one of them fails.
     """
-    devices = instance.devices()[:1]
+    several = None if bench.profile.driver.takes_all_devices else 1
+    devices = instance.devices()[:several]
     if not devices:
         raise Blocked(WORKING)
     for number in range(1, count + 1):
-        wanted = bench.completed([Wanted(request="req-0", devices=tuple(devices))])
+        wanted = [Wanted(request="req-0", devices=tuple(devices))]
         claim = bench.claims.create(wanted)
         results = results_of(wanted, driver=instance.driver_name or "")
         claim = bench.claims.allocate(claim, results, node=instance.node)

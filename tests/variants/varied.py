@@ -73,6 +73,7 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V21": {"features": NO_ADMIN},
     "V21-FIRST": {"features": NO_ADMIN},
     "V22": {"budgets": {"repair": 150}},
+    "V28": {"budgets": {"latency_p99": 10}},
     "V26": {"budgets": {"repair": 150}},
     "V26-60": {"budgets": {"repair": 150}},
     "V11": {"features": {"MultiPodClaim": {"supported": False}}},
