@@ -57,6 +57,8 @@ _MODULES: Final = (
     "faults_configuration",
     "faults_status",
     "faults_binding",
+    "faults_strain",
+    "faults_security",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

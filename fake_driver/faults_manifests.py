@@ -58,6 +58,16 @@ class Everything(SpoiltRole):
     rule: ClassVar[dict[str, Any]] = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 
+@fault("SEC-002", "take one verb that the driver uses (create of resourceslices) out of the role")
+class CannotCreate(Spoilt):
+    kind = "ClusterRole"
+
+    def spoil(self, item: dict[str, Any]) -> None:
+        for rule in item["rules"]:
+            if "resourceslices" in rule["resources"]:
+                rule["verbs"] = [verb for verb in rule["verbs"] if verb != "create"]
+
+
 @fault("STAT-004", "grant resourceclaims/status only")
 class StatusAlone(SpoiltRole):
     rule: ClassVar[dict[str, Any]] = {

@@ -46,11 +46,11 @@ class DraService:
         methods = DRA_METHODS[version]
 
         def prepare(request: Any, context: grpc.ServicerContext) -> Any:
-            refs = _refs(request)
+            refs = self.refs(request, context)
             return _prepare_response(methods, self.prepare(refs, _call(refs, context), context))
 
         def unprepare(request: Any, context: grpc.ServicerContext) -> Any:
-            refs = _refs(request)
+            refs = self.refs(request, context)
             return _unprepare_response(methods, self.unprepare(refs, _call(refs, context)))
 
         return grpc.method_handlers_generic_handler(
@@ -67,6 +67,13 @@ class DraService:
                 )
             },
         )
+
+    def refs(self, request: Any, context: grpc.ServicerContext) -> list[ClaimRef]:
+        """The claims of a call."""
+        return [
+            ClaimRef(namespace=claim.namespace, name=claim.name, uid=claim.uid)
+            for claim in request.claims
+        ]
 
     def prepare(
         self, refs: Sequence[ClaimRef], call: Call, context: grpc.ServicerContext
@@ -97,13 +104,6 @@ class DraService:
             _log.warning("Unprepare: %s", error)
             return str(error)
         return ""
-
-
-def _refs(request: Any) -> list[ClaimRef]:
-    return [
-        ClaimRef(namespace=claim.namespace, name=claim.name, uid=claim.uid)
-        for claim in request.claims
-    ]
 
 
 def _call(refs: Sequence[ClaimRef], context: grpc.ServicerContext) -> Call:

@@ -71,12 +71,40 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def failing_reads(bench: Bench) -> Iterator[Caused]:
-    """The driver's reads of a claim are answered with 500, as often as one reading needs."""
+def unwritable_data(bench: Bench) -> Iterator[None]:
+    """A plain file in the place of the driver's data directory, whose open sockets stay in use.
+
+    Raises:
+        UnsupportedEnvironment: there is no such directory.
+    """
+    instance = bench.instance
+    directory = instance.directories.driver_dir(instance.driver_name or "")
+    aside = directory.with_name(f"{directory.name}-aside")
+    if directory.is_symlink() or not directory.is_dir():
+        raise UnsupportedEnvironment(
+            f"the driver has no directory {directory.name} below the kubelet's plugins",
+            way_out="keep files of state there",
+        )
+    with bench.timeline.disturbance("unwritable data directory"):
+        directory.rename(aside)
+        try:
+            directory.touch(mode=0o644)
+            yield
+        finally:
+            _remove(directory)
+            aside.rename(directory)
+
+
+@contextmanager
+def failing_reads(bench: Bench, *, times: int | None = FALL_BACKS) -> Iterator[Caused]:
+    """The driver's reads of a claim are answered with 500, as often as one reading needs.
+
+    ``times`` None: until the end of the context.
+    """
     scope = _reads(bench)
     with (
         bench.timeline.disturbance("reads of claims fail"),
-        _trouble(bench).refuse(scope, BROKEN, times=FALL_BACKS) as caused,
+        _trouble(bench).refuse(scope, BROKEN, times=times) as caused,
     ):
         yield caused
 

@@ -13,6 +13,7 @@ from pytest_dra.checks import cdi_specs
 from pytest_dra.checks import histories
 from pytest_dra.checks import prepare
 from pytest_dra.checks.histories import Model
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import pause
 from pytest_dra.wire.answers import NodeReply
@@ -29,6 +30,15 @@ class Player:
         self._bench = bench
         self._devices = devices
         self._cycle = bench.plain_cycle()
+
+    @property
+    def reboots(self) -> bool:
+        """True if a node can be rebooted here."""
+        try:
+            self._bench.instance.place.must_reboot_truly()
+        except UnsupportedEnvironment:
+            return False
+        return True
 
     def play(self, history: str) -> Violation | None:
         """How a history fails, None if all is as it should be; its claims are released."""
@@ -71,6 +81,8 @@ class _Played:
         refused = False
         if step == histories.RESTART:
             self._restart()
+        elif step == histories.REBOOT:
+            self._reboot()
         elif step in histories.FAILING:
             refused = self._fail(histories.FAILING[step])
         elif step.islower():
@@ -117,6 +129,11 @@ class _Played:
             instance.start_again()
             self._bench.forget()
             instance.plugin()
+
+    def _reboot(self) -> None:
+        self._bench.instance.reboot()
+        self._bench.forget()
+        self._bench.instance.plugin()
 
     def _look(self, *, what: str) -> None:
         instance, cycle = self._bench.instance, self._bench.plain_cycle()

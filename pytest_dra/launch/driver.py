@@ -192,6 +192,12 @@ class Driver:
             if not process.alive and process not in self._expected
         )
 
+    def output(self) -> str:
+        """All output until now, as far as the logs keep it."""
+        for process in self.processes.values():
+            process.catch_up()
+        return self.log_tail(self._log_bytes)
+
     def log_tail(self, max_bytes: int = TAIL_BYTES) -> str:
         """The end of all logs, each with a heading, at most ``max_bytes`` of each."""
         parts = [

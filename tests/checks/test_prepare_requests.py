@@ -208,3 +208,14 @@ def test_what_is_right_is_let_pass(judgement: Judgement) -> None:
 )
 def test_what_is_wrong_is_told(judgement: Judgement, expected: Said) -> None:
     assert said(judgement) == expected
+
+
+def test_any_answer_is_one_and_a_missing_one_is_not() -> None:
+    assert said(lambda: prepare.must_be_answered(broken(), what=WHAT)) is None
+    assert said(lambda: prepare.must_be_answered(refused("no"), what=WHAT)) is None
+    given_up = broken("DEADLINE_EXCEEDED", after_s=3.0)
+    assert said(lambda: prepare.must_be_answered(given_up, what=WHAT)) is None
+    late = broken("DEADLINE_EXCEEDED", after_s=45.0)
+    assert said(lambda: prepare.must_be_answered(late, what=WHAT)) == Said(
+        WHAT, "no answer in 45 s", "an answer within 45 s, be it an error", PROOF
+    )

@@ -269,3 +269,15 @@ def test_groups_that_are_sent_on_are_told() -> None:
         "compatibilityGroups ('even',)",
         "none: the API server has dropped the field from a write 10 s before",
     )
+
+
+def test_a_driver_that_does_not_end_in_time_is_told_with_the_claim() -> None:
+    def judge(*, ended: bool) -> Judgement:
+        return lambda: restarts.must_end_in_time(ended=ended, within_s=30.0, during="claim A")
+
+    assert said(judge(ended=True)) is None
+    assert said(judge(ended=False)) == Said(
+        "SIGTERM during Prepare of claim A",
+        "the driver still ran 30 s later",
+        "its end within the grace period of a pod",
+    )

@@ -203,7 +203,8 @@ class MemoryApi(ApiServer):
         if claim is None:
             raise ClaimGoneError(f"claim {namespace}/{name} cannot be read: 404")
         if "broken" in claim:
-            raise ClaimError(f"claim {namespace}/{name} cannot be read: 500")
+            cause = ApiError(500, "on request")
+            raise ClaimError(f"claim {namespace}/{name} cannot be read: {cause}") from cause
         return copy.deepcopy(claim)
 
 

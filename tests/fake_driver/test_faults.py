@@ -14,6 +14,8 @@ from pytest_dra.fake_driver import faults_failure
 from pytest_dra.fake_driver import faults_health
 from pytest_dra.fake_driver import faults_node
 from pytest_dra.fake_driver import faults_publishing
+from pytest_dra.fake_driver import faults_security
+from pytest_dra.fake_driver import faults_strain
 from pytest_dra.fake_driver import faults_update
 from pytest_dra.fake_driver.errors import StartError
 from pytest_dra.fake_driver.health import Health
@@ -31,9 +33,11 @@ from tests.fake_driver import small_checks_metadata
 from tests.fake_driver import small_checks_node
 from tests.fake_driver import small_checks_pods
 from tests.fake_driver import small_checks_restart
+from tests.fake_driver import small_checks_security
 from tests.fake_driver import small_checks_shares
 from tests.fake_driver import small_checks_slices
 from tests.fake_driver import small_checks_status
+from tests.fake_driver import small_checks_strain
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import running
 from tests.fake_driver.small_checks_shares import FEATURES
@@ -53,9 +57,11 @@ REGISTERING = (
     small_checks_node,
     small_checks_pods,
     small_checks_restart,
+    small_checks_security,
     small_checks_shares,
     small_checks_slices,
     small_checks_status,
+    small_checks_strain,
 )
 """Imported for the checks that they register."""
 
@@ -73,7 +79,7 @@ DELAYS = {"LATE_DRA_S": 0.8, "SLOW_GET_INFO_S": 1.2, "SLOW_NOTIFY_S": 1.2}
 """The delays of slow faults, shortened: the small checks have shorter deadlines too."""
 
 TOO_LONG_S = 1.2
-"""The long call of PREP-015 and UNP-013, shortened likewise."""
+"""The long calls of PREP-015, ROB-003 and UNP-013, shortened likewise."""
 
 LATE_HEALTH_S = 2.0
 """The pause of HLTH-001, shortened likewise."""
@@ -146,6 +152,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda handle: None)
     monkeypatch.setattr(small_checks_restart, "LEFT", [])
     monkeypatch.setattr(faults_update, "leave", lambda code: small_checks_restart.LEFT.append(code))
+    monkeypatch.setattr(faults_security, "mark", lambda: small_checks_security.MARKED.append(True))
+    monkeypatch.setattr(faults_strain, "leave", lambda: small_checks_strain.ABORTED.append(True))
     monkeypatch.setattr("tests.fake_driver.rig.Rig", WatchedRig)
     monkeypatch.setattr(Health, "every_s", REPORTS_S)
 
@@ -158,6 +166,7 @@ def test_a_fault_breaks_its_case_alone(case: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(faults_failure, "TOO_LONG_S", TOO_LONG_S)
     monkeypatch.setattr(faults_publishing, "RELABEL_S", RELABEL_S)
     monkeypatch.setattr(faults_health, "FIRST_S", LATE_HEALTH_S)
+    monkeypatch.setattr(faults_strain, "SLOW_S", TOO_LONG_S)
     expected = {case} | set(catalogue().also_fails.get(case, ()))
     # What is reviewed for the suite may come out here, too.
     possible = expected | also_failing(case)

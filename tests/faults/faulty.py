@@ -51,7 +51,16 @@ OTHERWISE: Mapping[str, tuple[Any, ...]] = {
 """Arguments of the driver, profile and options for faults that the plain driver cannot have."""
 
 SHIPPED = frozenset(
-    {"ATTR-009", "ATTR-013", "HLTH-011", "LIFE-006", "SEC-001", "SEC-007", "STAT-004"}
+    {
+        "ATTR-009",
+        "ATTR-013",
+        "HLTH-011",
+        "LIFE-006",
+        "SEC-001",
+        "SEC-002",
+        "SEC-007",
+        "STAT-004",
+    }
 )
 """Faults of the manifests: the driver prints them for the profile."""
 

@@ -26,7 +26,8 @@ SOCKETS = "REG-001,REG-007,REG-017"
 NAMES = ("HASH", "UID", "DIRECTORIES", "OUTSIDE", "ONE", "RENAMED", "LINKS")
 
 QUICK = {
-    **dict.fromkeys(["V01", "V14", "V17", "V22", "V24", "V26", "V27", "V28", "pages"], PUBLISHING),
+    **dict.fromkeys(["V14", "V17"], f"{PUBLISHING},SEC-002"),
+    **dict.fromkeys(["V01", "V22", "V24", "V26", "V27", "V28", "pages"], PUBLISHING),
     "V10-NONE": "SLICE-001,REG-004",
     "V10-SEVERAL": PUBLISHING,
     "V12-NAMES": "CDI-002,UNP-004",
@@ -34,7 +35,7 @@ QUICK = {
     "V02": "HLTH-002,REG-006",
     "V03": "HLTH-004,HLTH-007",
     "V05": "PREP-005",
-    "V06": "PREP-008",
+    "V06": "PREP-008,ROB-006,ROB-007,ROB-008,SEC-005",
     "V06-BATCH": "PREP-010,PREP-011",
     "V07-V1": "REG-005",
     "V07-V1BETA1": "REG-005",
@@ -46,8 +47,8 @@ QUICK = {
     "V32-LATE": "HLTH-001,HLTH-007",
     "V32-ORDER": "HLTH-003,HLTH-004,HLTH-005",
     **dict.fromkeys([f"V09-{name}" for name in NAMES], SOCKETS),
-    "V13": "IDEM-004,UNP-004",
-    "V15": "PREP-016",
+    "V13": "IDEM-004,UNP-004,ROB-008,SEC-004",
+    "V15": "PREP-016,ROB-002,ROB-006",
     "V16": "UNP-001,UNP-002",
     "V18": "PREP-023",
     "V19": "REG-008",
@@ -56,8 +57,8 @@ QUICK = {
     "V29-FALSE": "STAT-002,STAT-007",
     "V29-NETWORK": "STAT-003,STAT-007",
     "V30": "CONF-003,CONF-004",
-    "V23-ALL": "PREP-001,PREP-003,PREP-004",
-    "V23-ONE": "PREP-001",
+    "V23-ALL": "PREP-001,PREP-003,PREP-004,ROB-001,ROB-005,ROB-010",
+    "V23-ONE": "PREP-001,ROB-001,ROB-002",
 }
 """V25 is what the driver does anyway."""
 

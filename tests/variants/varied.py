@@ -115,11 +115,21 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V21": {"features": NO_ADMIN},
     "V21-FIRST": {"features": NO_ADMIN},
     "V22": {"budgets": {"repair": 150}},
+    "V28": {"budgets": {"latency_p99": 10}},
     "V26": {"budgets": {"repair": 150}},
     "V26-60": {"budgets": {"repair": 150}},
     "V11": {"features": {"MultiPodClaim": {"supported": False}}},
 }
 """What a variant must declare otherwise in the profile, by block; None: not at all."""
+
+LEADING = frozenset({"V14", "V17"})
+"""Variants with a controller, one of several processes: they need a right to leases."""
+
+LEASES = {
+    "apiGroups": ["coordination.k8s.io"],
+    "resources": ["leases"],
+    "verbs": ["get", "create", "update"],
+}
 
 EXCUSED: Mapping[str, frozenset[str]] = {"V10-NONE": frozenset({"unsupported-environment"})}
 """Further states of cases that are right for a variant: without a device little can be judged."""
@@ -190,6 +200,8 @@ def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
     """The arguments of pytest for a run in ``directory``, with the variant's profile in it."""
     profile = yaml.safe_load(PROFILE.read_text("utf-8"))
     profile["manifests"] = [str(PROFILE.parent / each) for each in profile["manifests"]]
+    if variant in LEADING:
+        profile["manifests"] = [str(_with_leases(Path(profile["manifests"][0]), directory))]
     for name, block in BLOCKS.get(variant, {}).items():
         merged = {**profile[name], **block}
         profile[name] = {key: value for key, value in merged.items() if value is not None}
@@ -204,6 +216,17 @@ def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
         f"--dra-output={directory / RESULTS}",
         *([f"--dra-case={cases}"] if cases else []),
     ]
+
+
+def _with_leases(manifests: Path, directory: Path) -> Path:
+    """The manifests of a driver that leads by leases."""
+    objects = list(yaml.safe_load_all(manifests.read_text("utf-8")))
+    for item in objects:
+        if item["kind"] == "ClusterRole":
+            item["rules"].append(LEASES)
+    made = directory / manifests.name
+    made.write_text(yaml.safe_dump_all(objects), "utf-8")
+    return made
 
 
 def _states(variant: str, directory: Path, *, output: str) -> Mapping[str, str]:
