@@ -76,6 +76,10 @@ class StatusAlone(SpoiltRole):
         "verbs": ["update", "patch"],
     }
 
+    def spoil(self, item: dict[str, Any]) -> None:
+        item["rules"] = [each for each in item["rules"] if "driver" not in str(each["resources"])]
+        super().spoil(item)
+
 
 class SpoiltPods(Spoilt):
     """Manifests with a DaemonSet that is wrong."""

@@ -61,7 +61,7 @@ def sweep(chosen: list[str], root: Path) -> int:
 
 def main(arguments: list[str]) -> int:
     """Run all variants or those named; prints one line each and a closing line."""
-    chosen = arguments or [*all_variants(), *SETTINGS]
+    chosen = arguments or list(dict.fromkeys([*all_variants(), *SETTINGS]))
     with tempfile.TemporaryDirectory(prefix="dra-variants-") as scratch:
         wrong = sweep(chosen, Path(scratch))
     sys.stdout.write(f"{len(chosen) - wrong} passed, {wrong} failed\n")
