@@ -58,7 +58,7 @@ def test_sec_004_closed(dra_bench: Bench) -> None:
     files = StateFiles(dra_bench)
     claim = dra_bench.claim(dra_bench.devices(1))
     dra_bench.prepare(claim)
-    state = modes.names_of(dra_bench, files.now())
+    state = modes.names_of(dra_bench, modes.kept_from_containers(dra_bench, files.now()))
     exposure.must_be_closed(modes.of_data(dra_bench), state=state)
 
 

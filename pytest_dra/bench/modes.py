@@ -23,6 +23,14 @@ def of_data(bench: Bench) -> list[Found]:
     return made
 
 
+def kept_from_containers(bench: Bench, paths: Iterable[Path]) -> list[Path]:
+    """Those that the edits of the last Prepare give to no container, whose users have to read what
+    is mounted (as Kubernetes' helper has it for the metadata of devices)."""
+    host = bench.last_preparation().host
+    given = {bench.instance.place.outside(path) for path in host}
+    return [path for path in paths if given.isdisjoint((path, *path.parents))]
+
+
 def names_of(bench: Bench, paths: Iterable[Path]) -> list[str]:
     """Paths as :func:`of_data` names them."""
     root = bench.instance.directories.plugins_dir
