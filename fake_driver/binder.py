@@ -24,6 +24,8 @@ from pytest_dra.fake_driver.statuses import Key
 from pytest_dra.fake_driver.statuses import condition
 from pytest_dra.fake_driver.statuses import key_of
 from pytest_dra.fake_driver.statuses import merged
+from pytest_dra.fake_driver.statuses import place
+from pytest_dra.fake_driver.statuses import results_of
 from pytest_dra.fake_driver.statuses import without_times
 from pytest_dra.fake_driver.statuses import write_entries
 
@@ -91,13 +93,12 @@ class Binder:
     def waiting(self, claim: dict[str, Any]) -> list[Result]:
         """Results for devices of this node of which no condition has come true yet."""
         status = claim.get("status") or {}
-        results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or []
         told = {
             key_of(entry): entry for entry in status.get("devices") or [] if self.is_mine(entry)
         }
         return [
             result
-            for result in results
+            for result in results_of(status)
             if self.is_mine(result)
             and result.get("bindingConditions")
             and self.inventory.has(str(result["pool"]), str(result["device"]))
@@ -142,28 +143,28 @@ class Binder:
         conditions = [condition(kind, value=value, reason=reason) for kind, value in values.items()]
         while not self.stopping.is_set():
             try:
-                if self.write(claim["metadata"], result, conditions):
-                    return
+                self.write(claim["metadata"], result, conditions)
             except ApiError as error:
                 if error.status == NOT_FOUND:
                     return
                 _log.warning("conditions of claim %s: %s", claim["metadata"]["name"], error)
                 self.stopping.wait(0.0 if error.status == CONFLICT else PAUSE_S)
+            else:
+                return
 
-    def write(self, meta: dict[str, Any], result: Result, conditions: list[dict[str, Any]]) -> bool:
-        """Write conditions of one device; True if there is nothing more to do."""
+    def write(self, meta: dict[str, Any], result: Result, conditions: list[dict[str, Any]]) -> None:
+        """Write conditions of one device, if the claim still holds it; ApiError if that fails."""
         claim = self.api.read_claim(meta["namespace"], meta["name"], timeout_s=REQUEST_S)
         if claim["metadata"]["uid"] != meta["uid"]:
-            return True
+            return
         status = claim.get("status") or {}
-        results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or []
+        results = results_of(status)
         if key_of(result) not in {key_of(each) for each in results if self.is_mine(each)}:
-            return True
+            return
         before = status.get("devices") or []
         after = changed(before, self.target(results, result), conditions)
         if without_times(after) != without_times(before):
             write_entries(self.api, claim["metadata"], after)
-        return True
 
     def target(self, results: list[Result], result: Result) -> Result:
         """The result under which the conditions of one are written: its own."""
@@ -174,16 +175,13 @@ def changed(
     entries: Iterable[Entry], result: Result, conditions: list[dict[str, Any]]
 ) -> list[Entry]:
     """Entries with these conditions in the one of a result."""
-    names = ("driver", "pool", "device", "shareID")
-    told = {name: result[name] for name in names if result.get(name)}
-    made: list[Entry] = []
-    found = None
-    for entry in entries:
-        if entry["driver"] == result["driver"] and key_of(entry) == key_of(result):
-            found = entry
-            entry = merged(found, {**told, "conditions": conditions}) or entry
-        made.append(entry)
-    return made if found is not None else [*made, {**told, "conditions": conditions}]
+    told = {**place(result), "conditions": conditions}
+    made = list(entries)
+    for n, entry in enumerate(made):
+        if place(entry) == place(result):
+            made[n] = merged(entry, told) or entry
+            return made
+    return [*made, told]
 
 
 def _is_settled(result: Result, entry: Entry) -> bool:

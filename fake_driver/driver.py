@@ -78,9 +78,15 @@ class Driver:
         self.ledger = parts.ledger(options.data_dir, self.cdi)
         self.ledger.version = options.state_version
         self.metadata = parts.metadata(options)
-        self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi, self.metadata)
-        self.preparer.statuses = parts.statuses(options, api)
-        self.preparer.partitions = parts.partitions(options)
+        self.preparer = parts.preparer(
+            inventory,
+            claims,
+            self.ledger,
+            self.cdi,
+            self.metadata,
+            parts.partitions(options),
+            parts.statuses(options, api),
+        )
         self.binder = parts.binder(options, api, inventory)
         self.health = parts.health(options, self.preparer)
         service = parts.service(self.preparer, self.health)

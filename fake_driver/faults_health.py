@@ -23,6 +23,8 @@ from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.service import Answer
 from pytest_dra.fake_driver.service import DraService
+from pytest_dra.fake_driver.variants_health import Ends
+from pytest_dra.fake_driver.variants_health import HealthServed
 from pytest_dra.wire import HEALTH_METHODS
 from pytest_dra.wire import Method
 
@@ -53,11 +55,8 @@ class Hesitates(Health):
 
 
 @fault("HLTH-002", "accept the stream and block without sending")
-class Silent(Health):
+class Silent(HealthServed):
     """Of a driver that does not know the health."""
-
-    def served(self) -> Sequence[str]:
-        return tuple(HEALTH_METHODS)
 
     def messages(
         self, method: Method, context: grpc.ServicerContext, over: threading.Event
@@ -205,11 +204,7 @@ class SaysUmlauts(Says):
 
 
 @fault("HLTH-015", "end the stream with UNIMPLEMENTED after three messages")
-class GivesUp(Health):
-    def messages(
-        self, method: Method, context: grpc.ServicerContext, over: threading.Event
-    ) -> Iterator[Any]:
-        for number, message in enumerate(super().messages(method, context, over), start=1):
-            yield message
-            if number == LAST:
-                context.abort(grpc.StatusCode.UNIMPLEMENTED, "no more of it")
+class GivesUp(Ends):
+    last = LAST
+    code = grpc.StatusCode.UNIMPLEMENTED
+    text = "no more of it"

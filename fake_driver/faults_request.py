@@ -109,6 +109,14 @@ class SetPerVersion(DraService):
             good = self.preparer
             ledger = Ledger(good.ledger.data_dir / "v1beta1", good.cdi)
             ledger.open()
-            again = Preparer(good.inventory, good.claims, ledger, good.cdi, good.metadata)
+            again = Preparer(
+                good.inventory,
+                good.claims,
+                ledger,
+                good.cdi,
+                good.metadata,
+                good.partitions,
+                good.statuses,
+            )
             self.beta = DraService(again, self.health)
         return self.beta.handler(version)

@@ -104,7 +104,7 @@ class FatalStatus(Preparer):
         if ref.uid in self.failed:
             raise self.failed[ref.uid]
         known = self.ledger.get(ref)
-        if statuses is not None and statuses.active and known is not None:
+        if statuses.active and known is not None:
             try:
                 statuses.write(ref, statuses.entries(known))
             except ApiError as error:

@@ -16,6 +16,7 @@ METADATA: Final = "metadata"
 
 SERVICES: Final = (HEALTH, METADATA)
 """Features that the driver has of itself, without a pool of their own."""
+
 SLOTS: Final = 2
 """Partitions that can be made."""
 

@@ -22,6 +22,8 @@ from typing import Final
 
 from pytest_dra.fake_driver import files
 from pytest_dra.fake_driver.cdi_store import CDI_VERSION
+from pytest_dra.fake_driver.cdi_store import DIRECTORY_MODE
+from pytest_dra.fake_driver.cdi_store import FILE_MODE
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.features import METADATA
@@ -36,9 +38,6 @@ VERSIONS: Final = ("v1beta1", "v1alpha1")
 
 CONTAINER: Final = "/var/run/kubernetes.io/dra-device-attributes"
 """Where containers look."""
-
-FILE_MODE: Final = 0o644
-DIRECTORY_MODE: Final = 0o755
 
 UPDATE: Final = "update-"
 """Begins the names of files in the driver's directory: the metadata of the claim with the UID

@@ -34,11 +34,10 @@ class Partitions:
 
     def open(self, known: Collection[str]) -> None:
         """Remove what a crash has left of claims that are not known by their UID; OSError."""
-        if self.active:
-            self.directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-            for path in self.directory.iterdir():
-                if path.name.partition(SEPARATOR)[0] not in known:
-                    path.unlink(missing_ok=True)
+        self.directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        for path in self.directory.iterdir():
+            if path.name.partition(SEPARATOR)[0] not in known:
+                path.unlink(missing_ok=True)
 
     def make(self, ref: ClaimRef, allocation: Allocation) -> None:
         """Make the partitions that a claim holds; OSError if that fails."""

@@ -80,19 +80,21 @@ class Preparer:
         ledger: Ledger,
         cdi: CdiStore,
         metadata: Metadata,
+        partitions: Partitions,
+        statuses: Statuses,
     ) -> None:
         self.inventory = inventory
         self.claims = claims
         self.ledger = ledger
         self.cdi = cdi
         self.metadata = metadata
+        self.partitions = partitions
+        self.statuses = statuses
         self.locks = ClaimLocks()
-        self.statuses: Statuses | None = None
-        self.partitions: Partitions | None = None
 
     def open(self) -> None:
         """Tidy up what a predecessor has left of claims that are not prepared; OSError."""
-        if self.partitions is not None:
+        if self.partitions.active:
             with self.ledger.exclusive():
                 self.partitions.open({record.ref.uid for record in self.ledger.all()})
 
@@ -130,19 +132,17 @@ class Preparer:
         self.check(ref, allocation, call)
         record = Record(ref=ref, allocation=allocation)
         try:
-            if self.partitions is not None:
-                self.partitions.make(ref, allocation)
+            self.partitions.make(ref, allocation)
             self.cdi.write(record)
             self.metadata.write(record, self.inventory)
             self.ledger.put(record)
         except OSError:
-            for undo in (self.cdi.remove, self.metadata.remove, self.unmake):
+            for undo in (self.cdi.remove, self.metadata.remove, self.partitions.remove):
                 with contextlib.suppress(OSError):
                     undo(ref)
             raise
         _log.info("prepared claim %s: %d devices", ref, len(allocation.held))
-        if self.statuses is not None:
-            self.statuses.prepared(record)
+        self.statuses.prepared(record)
         return self.answer(record)
 
     def answer(self, record: Record) -> tuple[Prepared, ...]:
@@ -217,19 +217,13 @@ class Preparer:
                     f"claim {ref}: {error.strerror} ({error.filename}); free the path and try again"
                 ) from error
 
-    def unmake(self, ref: ClaimRef) -> None:
-        """Remove what was made of hardware for a claim; OSError if that fails."""
-        if self.partitions is not None:
-            self.partitions.remove(ref)
-
     def release(self, ref: ClaimRef, call: Call) -> None:
         """The part of Unprepare that changes state: by UID alone, without looking at the API."""
         known = self.ledger.get(ref)
         self.cdi.remove(ref)
         self.metadata.remove(ref)
-        self.unmake(ref)
+        self.partitions.remove(ref)
         self.ledger.forget(ref)
         if known is not None:
             _log.info("unprepared claim %s", ref)
-            if self.statuses is not None:
-                self.statuses.released(known)
+            self.statuses.released(known)

@@ -298,17 +298,12 @@ class Publisher:
         """The spec with the times of the taints that are published already: the server gives each
         one a new time that comes without."""
         times = {
-            (device["name"], taint["key"], taint.get("value"), taint["effect"]): taint["timeAdded"]
+            _taint_key(device["name"], taint): taint["timeAdded"]
             for device in stored.get("devices") or []
             for taint in device.get("taints") or []
             if "timeAdded" in taint
         }
-        return with_taints(
-            spec,
-            lambda name, taint: times.get(
-                (name, taint["key"], taint.get("value"), taint["effect"]), ""
-            ),
-        )
+        return with_taints(spec, lambda name, taint: times.get(_taint_key(name, taint), ""))
 
     def written(self, spec: dict[str, Any], stored: dict[str, Any]) -> None:
         """Note what the server has made of ``spec``."""
@@ -374,6 +369,11 @@ def with_taints(
     if "devices" not in spec:
         return spec
     return {**spec, "devices": [of_device(device) for device in spec["devices"]]}
+
+
+def _taint_key(device: str, taint: dict[str, Any]) -> tuple[Any, ...]:
+    """What makes a taint another one."""
+    return device, taint["key"], taint.get("value"), taint["effect"]
 
 
 def _index_of(item: dict[str, Any]) -> int | None:

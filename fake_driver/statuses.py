@@ -158,8 +158,7 @@ class Statuses:
 
     def allocated(self, status: dict[str, Any]) -> set[Key]:
         """The devices of this driver that the claim holds."""
-        results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or []
-        return {key_of(result) for result in results if self.is_mine(result)}
+        return {key_of(result) for result in results_of(status) if self.is_mine(result)}
 
     def others(self, entries: Iterable[Entry]) -> list[Entry]:
         """The entries of other drivers, which stay as they are."""
@@ -193,6 +192,11 @@ def condition(kind: str, *, value: bool = True, reason: str) -> dict[str, Any]:
     }
 
 
+def results_of(status: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a claim with this status has been allocated, of all drivers."""
+    return ((status.get("allocation") or {}).get("devices") or {}).get("results") or []
+
+
 def key_of(entry: Entry) -> Key:
     """What an entry or an allocation result is about."""
     return str(entry["pool"]), str(entry["device"]), str(entry.get("shareID") or "")
@@ -209,7 +213,7 @@ def merged(before: Entry | None, told: Entry | None) -> Entry | None:
         return {**(before or {}), **told, "conditions": [*kept, *told.get("conditions", [])]}
     if not kept or before is None:
         return None
-    return {"driver": before["driver"], **_place(before), "conditions": kept}
+    return {**place(before), "conditions": kept}
 
 
 def kinds(entry: Entry | None) -> set[str]:
@@ -217,8 +221,10 @@ def kinds(entry: Entry | None) -> set[str]:
     return {each["type"] for each in (entry or {}).get("conditions") or []}
 
 
-def _place(entry: Entry) -> Entry:
-    return {name: entry[name] for name in ("pool", "device", "shareID") if entry.get(name)}
+def place(entry: Entry) -> Entry:
+    """The part of an entry or an allocation result that says what it is about."""
+    names = ("driver", "pool", "device", "shareID")
+    return {name: entry[name] for name in names if entry.get(name)}
 
 
 def without_times(entries: Iterable[Entry]) -> list[Entry]:

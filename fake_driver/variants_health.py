@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
+from typing import ClassVar
 from typing import Final
 
 import grpc
@@ -90,13 +91,17 @@ class LateFirst(Health):
 class Ends(Health):
     """V32: a stream ends after some messages, for the kubelet to open it again."""
 
+    last: ClassVar[int] = LAST
+    code: ClassVar[grpc.StatusCode] = grpc.StatusCode.ABORTED
+    text: ClassVar[str] = "the monitor begins anew"
+
     def messages(
         self, method: Method, context: grpc.ServicerContext, over: threading.Event
     ) -> Iterator[Any]:
         for number, message in enumerate(super().messages(method, context, over), start=1):
             yield message
-            if number == LAST:
-                context.abort(grpc.StatusCode.ABORTED, "the monitor begins anew")
+            if number == self.last:
+                context.abort(self.code, self.text)
 
 
 class AnyOrder(Health):

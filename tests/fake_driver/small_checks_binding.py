@@ -67,9 +67,9 @@ def _(rig: Rig) -> None:
     binder, told = rig.driver.binder, []
     write = binder.write
 
-    def noting(meta: Any, of: Any, conditions: Any) -> bool:
+    def noting(meta: Any, of: Any, conditions: Any) -> None:
         told.append({each["status"] for each in conditions})
-        return write(meta, of, conditions)
+        write(meta, of, conditions)
 
     binder.__dict__["write"] = noting
     try:

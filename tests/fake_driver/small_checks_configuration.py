@@ -6,23 +6,15 @@ from typing import Any
 
 import grpc
 
-from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import result
 from tests.fake_driver.small_checks import check
+from tests.fake_driver.small_checks import config_of
+from tests.fake_driver.small_checks import error_beside
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 from tests.fake_driver.small_checks_shares import a_share
 from tests.fake_driver.small_checks_shares import on_features
-
-
-def entry(
-    *requests: str, driver: str = DRIVER, source: str = "FromClaim", **parameters: Any
-) -> dict[str, Any]:
-    """An entry of an allocation's configuration."""
-    known = {"apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig"}
-    opaque = {"driver": driver, "parameters": {**known, **parameters}}
-    return {"source": source, "requests": list(requests), "opaque": opaque}
 
 
 def _error(rig: Rig, *config: dict[str, Any]) -> str:
@@ -59,38 +51,35 @@ def _(rig: Rig) -> None:
 
 @check("CONF-002")
 def _(rig: Rig) -> None:
-    assert _error(rig, entry(driver="decoy.example.com", label=7)) == ""
+    assert _error(rig, config_of(driver="decoy.example.com", label=7)) == ""
 
 
 @check("CONF-003")
 def _(rig: Rig) -> None:
-    assert _error(rig, entry(label=7))
+    assert _error(rig, config_of(label=7))
 
 
 @check("CONF-004")
 def _(rig: Rig) -> None:
-    assert not _error(rig, entry(label=7)) or "other" in _error(rig, entry(other=1))
+    assert not _error(rig, config_of(label=7)) or "other" in _error(rig, config_of(other=1))
 
 
 @check("CONF-005")
 def _(rig: Rig) -> None:
-    of_class = entry(label="one", source="FromClass")
-    found = _labels(rig, 1, of_class, entry(label="two"))
+    of_class = config_of(label="one", source="FromClass")
+    found = _labels(rig, 1, of_class, config_of(label="two"))
     assert found in (["two"], [])
 
 
 @check("CONF-006")
 def _(rig: Rig) -> None:
-    found = _labels(rig, 2, *(entry(f"req{n}", label="ab"[n]) for n in range(2)))
+    found = _labels(rig, 2, *(config_of(f"req{n}", label="ab"[n]) for n in range(2)))
     assert found in (["a", "b"], [])
 
 
 @on_features("CONF-008")
 def _(rig: Rig) -> None:
     one, other = (
-        rig.claim(a_share(), config=[entry(mode=mode)]) for mode in ("exclusive", "shared")
+        rig.claim(a_share(), config=[config_of(mode=mode)]) for mode in ("exclusive", "shared")
     )
-    good(rig, one)
-    error = rig.prepare(other).error
-    freed(rig, one, other)
-    assert error
+    assert error_beside(rig, one, other)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import signal
 
-from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import result
 from tests.fake_driver.small_checks import check
+from tests.fake_driver.small_checks import config_of
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
@@ -74,9 +74,7 @@ def _(rig: Rig) -> None:
 
 @check("SEC-009")
 def _(rig: Rig) -> None:
-    parameters = {"apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig", "label": CANARY}
-    opaque = {"driver": DRIVER, "parameters": parameters}
-    a = rig.claim(result("gpu-0"), config=[{"source": "FromClaim", "opaque": opaque}])
+    a = rig.claim(result("gpu-0"), config=[config_of(label=CANARY)])
     heard, logger = _Heard(), logging.getLogger("pytest_dra.fake_driver")
     level = logger.level
     logger.setLevel(logging.INFO)
@@ -102,9 +100,7 @@ def _(rig: Rig) -> None:
 @check("LIFE-002")
 def _(rig: Rig) -> None:
     before = set(rig.options.data_dir.rglob("*"))
-    parameters = {"apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig", "label": "kept"}
-    opaque = {"driver": DRIVER, "parameters": parameters}
-    a = rig.claim(result("gpu-0"), config=[{"source": "FromClaim", "opaque": opaque}])
+    a = rig.claim(result("gpu-0"), config=[config_of(label="kept")])
     good(rig, a)
     freed(rig, a)
     assert [path for path in rig.options.data_dir.rglob("*") if a.uid in path.name] == []

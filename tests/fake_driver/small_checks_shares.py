@@ -16,6 +16,7 @@ from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import result
 from tests.fake_driver.small_checks import Check
 from tests.fake_driver.small_checks import check
+from tests.fake_driver.small_checks import error_beside
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
@@ -51,10 +52,7 @@ def a_share(request: str = "req0", memory: str = "1Gi") -> Any:
 @on_features("CAP-002")
 def _(rig: Rig) -> None:
     one, other = rig.claim(a_share()), rig.claim(a_share())
-    good(rig, one)
-    entry = rig.prepare(other)
-    freed(rig, one, other)
-    assert entry.error == ""
+    assert error_beside(rig, one, other) == ""
 
 
 @on_features("CAP-003")
@@ -99,19 +97,13 @@ def _(rig: Rig) -> None:
 @on_features("CAP-007")
 def _(rig: Rig) -> None:
     one, other = rig.claim(result("shared-0", pool=SHARES)), rig.claim(a_share())
-    good(rig, one)
-    entry = rig.prepare(other)
-    freed(rig, one, other)
-    assert entry.error
+    assert error_beside(rig, one, other)
 
 
 @on_features("CAP-008")
 def _(rig: Rig) -> None:
     one, other = rig.claim(a_share(memory="10Gi")), rig.claim(a_share(memory="10Gi"))
-    good(rig, one)
-    entry = rig.prepare(other)
-    freed(rig, one, other)
-    assert entry.error
+    assert error_beside(rig, one, other)
 
 
 @on_features("CAP-009")
@@ -127,10 +119,7 @@ def _(rig: Rig) -> None:
 @on_features("PART-010")
 def _(rig: Rig) -> None:
     whole, half = (rig.claim(result(name, pool=PARTITIONS)) for name in ("whole-0", "half-0"))
-    good(rig, whole)
-    entry = rig.prepare(half)
-    freed(rig, whole, half)
-    assert entry.error
+    assert error_beside(rig, whole, half)
 
 
 @contextlib.contextmanager
@@ -214,10 +203,7 @@ def _(rig: Rig) -> None:
 @on_features("PART-008")
 def _(rig: Rig) -> None:
     one, other = (rig.claim(result(f"grouped-{n}", pool=GROUPS)) for n in range(2))
-    good(rig, one)
-    error = rig.prepare(other).error
-    freed(rig, one, other)
-    assert error
+    assert error_beside(rig, one, other)
 
 
 @on_features("PART-009")

@@ -31,6 +31,7 @@ from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import job
 from tests.faults.faulty import verdict
+from tests.sweep.pool import AGAIN
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
 from tests.sweep.pool import Pool
@@ -41,9 +42,6 @@ GIT_LIMIT_S = 30.0
 
 GOOD = "good"
 """The row of the driver without a fault."""
-
-AGAIN = "-again"
-"""After the name of a row that is run for the second time, since the first was not as reviewed."""
 
 DIRTY = "-dirty"
 """Git's mark after a commit that is not what lies there: then nothing is gone on with."""
@@ -129,15 +127,15 @@ def sweep(
 
     pool = Pool(one(name) for name in sorted(names, key=lambda name: name != LONGEST))
     for ended in pool:
-        name = ended.job.name.removesuffix(AGAIN)
+        name = ended.job.subject
         row = row_of(ended, chosen)
         fails = ", ".join(row["failed"]) or row.get("problem", "-")
         sys.stdout.write(f"{ended.job.name:10} {ended.seconds:5.1f} s  fails {fails}\n")
         sys.stdout.flush()
-        if not is_as_reviewed(name, row, chosen) and ended.job.name == name:
+        if not is_as_reviewed(name, row, chosen) and ended.job.is_first:
             pool.add(one(name, AGAIN))
         else:
-            keep(name, row if ended.job.name == name else {**row, "tries": 2})
+            keep(name, row if ended.job.is_first else {**row, "tries": 2})
 
 
 def main(arguments: list[str]) -> int:

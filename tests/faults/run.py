@@ -16,15 +16,13 @@ from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import job
 from tests.faults.faulty import verdict
+from tests.sweep.pool import AGAIN
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
 from tests.sweep.pool import Pool
 
 LONG = ("RST", "SLICE", "REG")
 """Areas that take longest: first, so that none of them is left alone at the end."""
-
-AGAIN = "-again"
-"""After the name of a fault that is tried for the second time."""
 
 
 def area(fault: str) -> str:
@@ -64,9 +62,9 @@ def sweep(chosen: list[str], root: Path) -> int:
     wrong = 0
     pool = Pool(one(fault) for fault in in_order(chosen))
     for ended in pool:
-        fault = ended.job.name.removesuffix(AGAIN)
+        fault = ended.job.subject
         problem = difference(fault, ended)
-        if problem and ended.job.name == fault:
+        if problem and ended.job.is_first:
             # Many runs at a time on few cores: whether it was the load is told, and not hidden.
             sys.stdout.write(f"{fault} at the first try: {problem}\n")
             pool.add(one(fault, AGAIN))

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_dra.fake_driver.variants import all_variants
+from tests.sweep.pool import AGAIN
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Pool
 from tests.variants.varied import SETTINGS
@@ -22,10 +23,6 @@ from tests.variants.varied import states_of
 
 LONG = ("V26-60", "V26", "V22")
 """Variants that let the suite wait for long: first, so that none is left alone at the end."""
-
-
-AGAIN = "-again"
-"""After the name of a variant that is judged for the second time."""
 
 
 def found_on(variant: str, ended: Ended) -> Mapping[str, str]:
@@ -42,11 +39,11 @@ def sweep(chosen: list[str], root: Path) -> int:
     in_order = sorted(chosen, key=lambda name: name not in LONG)
     pool = Pool(job(each, root / each) for each in in_order)
     for ended in pool:
-        variant = ended.job.name.removesuffix(AGAIN)
+        variant = ended.job.subject
         states = found_on(variant, ended)
         problems = not_green(states)
         told = ", ".join(f"{id} {state}" for id, state in problems.items()) or "green"
-        if problems and ended.job.name == variant:
+        if problems and ended.job.is_first:
             # Many runs at a time on few cores: whether it was the load is told, and not hidden.
             sys.stdout.write(f"{variant} at the first try: {told}\n")
             pool.add(job(variant, root / f"{variant}{AGAIN}", name=f"{variant}{AGAIN}"))

@@ -13,11 +13,13 @@ from typing import Any
 
 import yaml
 
+from pytest_dra.report.writing import REPORT
 from tests.faults.faulty import FEATURES as FEATURES_OF_FAULTS
 from tests.faults.faulty import PROFILE
 from tests.sweep.pool import USUAL
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
+from tests.sweep.pool import read_report
 from tests.sweep.pool import report_of
 
 LIMIT_S = 900.0
@@ -230,10 +232,10 @@ def _with_leases(manifests: Path, directory: Path) -> Path:
 
 
 def _states(variant: str, directory: Path, *, output: str) -> Mapping[str, str]:
-    file = directory / RESULTS / "report.yaml"
+    file = directory / RESULTS / REPORT
     if not file.exists():
         raise RuntimeError(f"no report on {variant}:\n{output}")
-    return _said_of(variant, yaml.safe_load(file.read_text("utf-8")))
+    return _said_of(variant, read_report(file))
 
 
 def _said_of(variant: str, report: Mapping[str, Any]) -> Mapping[str, str]:
