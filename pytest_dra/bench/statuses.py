@@ -16,6 +16,7 @@ from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.hindrances import trouble_of
 from pytest_dra.bench.signs import is_status_write
+from pytest_dra.checks import claim_status
 from pytest_dra.checks.claim_status import READY
 from pytest_dra.checks.claim_status import Key
 from pytest_dra.checks.claim_status import ready_of
@@ -50,6 +51,23 @@ def own_writes(bench: Bench, *, since: int = 0) -> list[ClaimWrite]:
 def status_writes(bench: Bench) -> list[ClaimWrite]:
     """The writes of the run to the status of claims, by the bench's instances."""
     return [each for each in own_writes(bench) if is_status_write(each.entry.event, bench.places)]
+
+
+def others_must_stay(bench: Bench, *, since: int) -> None:
+    """No write by the bench's instances has changed the entries of other drivers.
+
+    Raises:
+        Violation: one has.
+    """
+    for write in own_writes(bench, since=since):
+        if write.before is not None and write.after is not None:
+            claim_status.others_must_stay(
+                write.before,
+                write.after,
+                driver=bench.driver,
+                what=write.what,
+                serial=write.entry.serial,
+            )
 
 
 def with_allocations(bench: Bench) -> Iterator[tuple[ClaimWrite, set[Key]]]:
