@@ -7,9 +7,9 @@ from concurrent.futures import wait
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import comeback
+from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.cycle import residue_of_all
 from pytest_dra.bench.cycle import run_in
-from pytest_dra.bench.observing import blocks
 from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.bench.shipping import manifests_must_pass
 from pytest_dra.cases import case
@@ -46,7 +46,7 @@ def test_life_002_nothing_left(dra_bench: Bench) -> None:
     claims = []
     for number in range(CYCLES):
         chosen = configs[number % len(configs)] if configs and number % 2 else None
-        config = [] if chosen is None else blocks(dra_bench, [(chosen, [])])
+        config = [] if chosen is None else entries(dra_bench.driver, chosen)
         claim = dra_bench.claim([devices[number % len(devices)]], config=config)
         for _ in range(1 + number % 3):
             dra_bench.prepare(claim)

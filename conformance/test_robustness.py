@@ -8,6 +8,7 @@ from pytest_dra.bench import strange
 from pytest_dra.bench.claims import DECOY_DRIVER
 from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.configuring import entries
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.spec import Level
@@ -67,10 +68,7 @@ def test_rob_005_largest_claim(dra_bench: Bench) -> None:
     )
     others = [f"req-{n}" for n in range(len(wanted), REQUESTS)]
     text = "x" * (PARAMETER_BYTES - PADDING)
-    config = [
-        {"requests": [], "opaque": {"driver": DECOY_DRIVER, "parameters": {"text": text}}}
-        for _ in range(CONFIGS)
-    ]
+    config = entries(DECOY_DRIVER, {"text": text}) * CONFIGS
     requests = [*wanted, *(Wanted(request=name, devices=()) for name in others)]
     claim = dra_bench.claims.create(requests, config=config)
     own = results_of(wanted, driver=dra_bench.driver)
