@@ -73,7 +73,7 @@ def test_rob_005_largest_claim(dra_bench: Bench) -> None:
     claim = dra_bench.claims.create(requests, config=config)
     own = results_of(wanted, driver=dra_bench.driver)
     results = [*own, *(decoy(name) for name in others)][:REQUESTS]
-    claim = dra_bench.claims.allocate(claim, results, node=dra_bench.instance.node, config=config)
+    claim = dra_bench.allocate(claim, results, config=config)
     reply = dra_bench.prepare(claim)
     what = f"a claim with {REQUESTS} requests and {CONFIGS} configurations of 10 KiB"
     prepare.must_succeed(reply, claim.uid, what=f"Prepare of {what}")
