@@ -8,6 +8,7 @@ from concurrent.futures import wait
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
 from pytest_dra.bench import comeback
+from pytest_dra.bench.calls import wait_until_asked
 from pytest_dra.bench.cycle import residue_of_all
 from pytest_dra.bench.cycle import run_in
 from pytest_dra.bench.obstacles import failing_reads
@@ -21,9 +22,7 @@ from pytest_dra.checks import prepare
 from pytest_dra.checks import state
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
-from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import pause
-from pytest_dra.waiting import poll
 from pytest_dra.wire.answers import NodeReply
 
 SLOW_S = 0.5
@@ -36,9 +35,6 @@ HEALED_S = 10.0
 RETRY_PAUSE_S = 2.0
 """A kubelet asks again after a failure."""
 
-ASKED_S = 1.0
-"""Longest wait for a driver to ask for the claim: one that has not needs no API server for it."""
-
 
 @case("ROB-006", Level.MUST, apart_s=1)
 def test_rob_006_api_trouble(dra_bench: Bench) -> None:
@@ -49,7 +45,7 @@ def test_rob_006_api_trouble(dra_bench: Bench) -> None:
     with ThreadPoolExecutor(1) as pool:
         with held_reads(dra_bench) as held:
             call = pool.submit(dra_bench.prepare, claims[0])
-            poll(lambda: call.done() or held.requests, Deadline.after(ASKED_S))
+            wait_until_asked(call, held)
             wait([call], timeout=slow_s)
         what = f"Prepare while the API server does not answer for {slow_s:g} s"
         prepare.must_be_answered(call.result(), what=what)

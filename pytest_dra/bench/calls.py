@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from concurrent.futures import ThreadPoolExecutor
 
 from pytest_dra.api.resources import RESOURCE_CLAIMS
@@ -66,9 +67,17 @@ def abandon_prepare(bench: Bench, claim: Claim, held: Caused) -> NodeReply:
     before = held.requests
     with client, ThreadPoolExecutor(1) as pool:
         call = pool.submit(client.prepare, [claim.ref], service=service)
-        poll(lambda: call.done() or held.requests > before, Deadline.after(ASKED_S))
+        wait_until_asked(call, held, since=before)
         client.close()
         return call.result()
+
+
+def wait_until_asked(call: Future[NodeReply], held: Caused, *, since: int = 0) -> None:
+    """Wait until the driver has asked for the claim of a call, or has answered without.
+
+    ``since`` are the reads of ``held`` before the call.
+    """
+    poll(lambda: call.done() or held.requests > since, Deadline.after(ASKED_S))
 
 
 def wait_for_rest(bench: Bench) -> bool:
