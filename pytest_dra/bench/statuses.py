@@ -107,9 +107,7 @@ def told(bench: Bench) -> list[ClaimWrite]:
         Blocked: there is none.
     """
     since = len(bench.timeline)
-    kinds = bench.one_of_each_kind()
-    chosen = kinds[:1] if bench.profile.driver.takes_all_devices else kinds
-    claims = [bench.claim([device]) for device in chosen]
+    claims = [bench.claim([device]) for device in bench.kinds_at_once()]
     for claim in claims:
         bench.prepare(claim)
     if wait_for(bench, lambda: any(count(bench, claim, since=since) for claim in claims)):
