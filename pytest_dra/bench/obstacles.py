@@ -62,10 +62,9 @@ def _read_only_in_jail(bench: Bench) -> Iterator[None]:
     if jail is None:
         yield
         return
-    pids = [process.pid for process in instance.driver.processes.values() if process.alive]
     with ExitStack() as stack:
         try:
-            stack.enter_context(jail.read_only(CDI_DIR, pids))
+            stack.enter_context(jail.read_only(CDI_DIR, instance.driver.pids))
         except LaunchError as error:
             raise UnsupportedEnvironment(str(error), way_out="run without --dra-jail") from error
         yield
