@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,6 +16,7 @@ from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import DraCall
 from pytest_dra.timeline import Entry
 from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import pause
 from pytest_dra.waiting import poll
 from pytest_dra.wire.answers import NodeReply
 
@@ -23,6 +25,10 @@ CONNECT_S = 5.0
 
 ASKED_S = 1.0
 """Longest wait for a driver to ask for the claim: one that has not needs no API server for it."""
+
+TRIES = 3
+RETRY_PAUSE_S = 2.0
+"""A kubelet asks again after a failure, and again; what works at the third time works."""
 
 REST_S = 1.0
 """A driver has come to rest after this long without a sign of work on a claim."""
@@ -70,6 +76,30 @@ def abandon_prepare(bench: Bench, claim: Claim, held: Caused) -> NodeReply:
         wait_until_asked(call, held, since=before)
         client.close()
         return call.result()
+
+
+def retried(
+    call: Callable[[Claim], NodeReply],
+    claim: Claim,
+    *,
+    tries: int = TRIES,
+    unless: Callable[[], bool] = lambda: False,
+) -> NodeReply:
+    """Call as a kubelet does, again after a failure; the last answer.
+
+    Args:
+        call: Prepare or Unprepare.
+        claim: of the call.
+        tries: how often at most.
+        unless: true once a further try is in vain.
+    """
+    reply = call(claim)
+    for _ in range(tries - 1):
+        if not reply.error_for(claim.uid) or unless():
+            break
+        pause(RETRY_PAUSE_S)
+        reply = call(claim)
+    return reply
 
 
 def wait_until_asked(call: Future[NodeReply], held: Caused, *, since: int = 0) -> None:
