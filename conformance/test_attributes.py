@@ -83,8 +83,7 @@ def test_attr_011_total(dra_bench: Bench) -> None:
     instance = dra_bench.instance
     dra_bench.published()
     before, since = instance.slices(), len(dra_bench.timeline)
-    devices = dra_bench.one_of_each_kind()
-    chosen = devices[:1] if dra_bench.profile.driver.takes_all_devices else devices
+    chosen = dra_bench.kinds_at_once()
 
     def must_be_as_before(while_: str) -> None:
         for entry in instance.slice_writes(since=since):

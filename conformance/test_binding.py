@@ -75,15 +75,7 @@ def test_bind_004_right_entry(dra_bench: Bench) -> None:
         since = len(dra_bench.timeline)
         claim = waiting_claim(dra_bench, chosen, decoy=decoy)
         now = wait_for(dra_bench, claim, are_met(dra_bench, claim), since=since)
-        for write in statuses.own_writes(dra_bench, since=since):
-            if write.before is not None and write.after is not None:
-                claim_status.others_must_stay(
-                    write.before,
-                    write.after,
-                    driver=dra_bench.driver,
-                    what=write.what,
-                    serial=write.entry.serial,
-                )
+        statuses.others_must_stay(dra_bench, since=since)
         what = "a claim of two drivers" if decoy else f"a claim with {len(chosen)} devices"
         for result in own_results(dra_bench, claim):
             binding.all_must_be_met(now, result, within_s=limit_s, what=what)

@@ -93,7 +93,7 @@ def _setting(bench: Bench, device: Device, config: list[Json], *, what: str) -> 
     own = Wanted(request=OWN, devices=bench.together(device))
     claim = bench.claims.create([own, Wanted(request=FOREIGN, devices=())], config=config)
     results = [*results_of([own], driver=bench.driver), decoy(FOREIGN)]
-    claim = bench.claims.allocate(claim, results, node=bench.instance.node, config=config)
+    claim = bench.allocate(claim, results, config=config)
     reply = bench.prepare(claim)
     prepare.must_succeed(reply, claim.uid, what=f"Prepare of {what}")
     allocated = claim.pairs(bench.driver)

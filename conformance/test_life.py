@@ -7,9 +7,10 @@ from concurrent.futures import wait
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import comeback
+from pytest_dra.bench.calls import wait_until_asked
+from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.cycle import residue_of_all
 from pytest_dra.bench.cycle import run_in
-from pytest_dra.bench.observing import blocks
 from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.bench.shipping import manifests_must_pass
 from pytest_dra.cases import case
@@ -17,14 +18,9 @@ from pytest_dra.checks import prepare
 from pytest_dra.checks import restarts
 from pytest_dra.checks import state
 from pytest_dra.spec import Level
-from pytest_dra.waiting import Deadline
-from pytest_dra.waiting import poll
 
 GRACE_S = 30.0
 """What a pod has from SIGTERM to SIGKILL."""
-
-ASKED_S = 1.0
-"""Longest wait for a driver to ask for the claim: one that has not needs no API server for it."""
 
 HELD_S = 2.0
 """How long the API server does not answer a driver that is to end."""
@@ -46,7 +42,7 @@ def test_life_002_nothing_left(dra_bench: Bench) -> None:
     claims = []
     for number in range(CYCLES):
         chosen = configs[number % len(configs)] if configs and number % 2 else None
-        config = [] if chosen is None else blocks(dra_bench, [(chosen, [])])
+        config = [] if chosen is None else entries(dra_bench.driver, chosen)
         claim = dra_bench.claim([devices[number % len(devices)]], config=config)
         for _ in range(1 + number % 3):
             dra_bench.prepare(claim)
@@ -69,7 +65,7 @@ def test_life_003_sigterm(dra_bench: Bench) -> None:
     with dra_bench.timeline.disturbance("SIGTERM"), ThreadPoolExecutor(2) as pool:
         with held_reads(dra_bench) as held:
             call = pool.submit(dra_bench.prepare, claim)
-            poll(lambda: call.done() or held.requests, Deadline.after(ASKED_S))
+            wait_until_asked(call, held)
             ending = pool.submit(instance.end, within_s=GRACE_S)
             wait([ending], timeout=HELD_S)
         restarts.must_end_in_time(ended=ending.result(), within_s=GRACE_S, during=str(claim))

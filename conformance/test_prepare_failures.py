@@ -7,8 +7,11 @@ from concurrent.futures import wait
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
+from pytest_dra.bench.calls import RETRY_PAUSE_S
+from pytest_dra.bench.calls import TRIES
 from pytest_dra.bench.calls import abandon_prepare
 from pytest_dra.bench.calls import calls_with_claims
+from pytest_dra.bench.calls import retried
 from pytest_dra.bench.calls import wait_for_rest
 from pytest_dra.bench.devices import NO_SUCH_DEVICE
 from pytest_dra.bench.devices import no_such
@@ -23,10 +26,6 @@ from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
 from pytest_dra.waiting import pause
 from pytest_dra.wire.answers import NodeReply
-
-RETRIES = 2
-RETRY_PAUSE_S = 2.0
-"""A kubelet asks again after a failure, and again; what works at the third time works."""
 
 SERIALISED_S = 0.5
 """An Unprepare that is not answered in this time waits for the Prepare before it (V15)."""
@@ -76,12 +75,7 @@ def test_prep_014_repeated(dra_bench: Bench) -> None:
 
 def _must_work_again(bench: Bench, claim: Claim, *, after: str) -> None:
     what = f"repeated Prepare after {after}"
-    reply = bench.prepare(claim)
-    for _ in range(RETRIES):
-        if not reply.error_for(claim.uid):
-            break
-        pause(RETRY_PAUSE_S)
-        reply = bench.prepare(claim)
+    reply = retried(bench.prepare, claim)
     prepare.must_succeed(reply, claim.uid, what=what)
     allocated = claim.pairs(bench.driver)
     prepare.only_these_devices(reply, claim.uid, allocated=allocated, what=what)
@@ -103,11 +97,9 @@ def test_prep_016_abandoned(dra_bench: Bench) -> None:
             wait([releasing], timeout=SERIALISED_S)
         reply = releasing.result()
     what = "a claim whose Prepare was abandoned"
-    for _ in range(RETRIES):
-        if not reply.error_for(claim.uid):
-            break
+    if reply.error_for(claim.uid):
         pause(RETRY_PAUSE_S)
-        reply = dra_bench.unprepare(claim)
+        reply = retried(dra_bench.unprepare, claim, tries=TRIES - 1)
     prepare.must_succeed(reply, claim.uid, what=f"Unprepare of {what}")
     wait_for_rest(dra_bench)
     left = dra_bench.residue_of(claim, before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Wanted
-from pytest_dra.bench.observing import blocks
+from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.observing import must_differ
 from pytest_dra.bench.observing import observed
 from pytest_dra.bench.observing import samples_at_least
@@ -46,16 +46,20 @@ def test_prio_002_request_names(dra_bench: Bench) -> None:
 def test_prio_003_configuration(dra_bench: Bench) -> None:
     """only configuration of the chosen alternative applies"""
     samples = samples_at_least(dra_bench, SETTINGS)
-    wanted = _wanted(dra_bench)
+    wanted, name = _wanted(dra_bench), dra_bench.driver
     settings = dict(zip((MAIN, CHOSEN, f"{MAIN}/{SMALL}"), samples, strict=True))
     what = f"a claim with one configuration for {CHOSEN}"
     alone = {
-        name: observed(dra_bench, wanted, blocks(dra_bench, [(sample, [CHOSEN])]), what=what)
-        for name, sample in settings.items()
+        request: observed(dra_bench, wanted, entries(name, sample, requests=[CHOSEN]), what=what)
+        for request, sample in settings.items()
     }
     must_differ(list(alone.values()))
     what = f"a claim with a result for {CHOSEN} and configurations for {', '.join(settings)}"
-    config = blocks(dra_bench, [(sample, [name]) for name, sample in settings.items()])
+    config = [
+        entry
+        for request, sample in settings.items()
+        for entry in entries(name, sample, requests=[request])
+    ]
     seen = observed(dra_bench, wanted, config, what=what)
     setting_must_be(seen, wanted=alone[CHOSEN], others=alone, what=what, want=OWN)
 

@@ -8,6 +8,7 @@ from pytest_dra.bench import strange
 from pytest_dra.bench.claims import DECOY_DRIVER
 from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.configuring import entries
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.spec import Level
@@ -67,15 +68,12 @@ def test_rob_005_largest_claim(dra_bench: Bench) -> None:
     )
     others = [f"req-{n}" for n in range(len(wanted), REQUESTS)]
     text = "x" * (PARAMETER_BYTES - PADDING)
-    config = [
-        {"requests": [], "opaque": {"driver": DECOY_DRIVER, "parameters": {"text": text}}}
-        for _ in range(CONFIGS)
-    ]
+    config = entries(DECOY_DRIVER, {"text": text}) * CONFIGS
     requests = [*wanted, *(Wanted(request=name, devices=()) for name in others)]
     claim = dra_bench.claims.create(requests, config=config)
     own = results_of(wanted, driver=dra_bench.driver)
     results = [*own, *(decoy(name) for name in others)][:REQUESTS]
-    claim = dra_bench.claims.allocate(claim, results, node=dra_bench.instance.node, config=config)
+    claim = dra_bench.allocate(claim, results, config=config)
     reply = dra_bench.prepare(claim)
     what = f"a claim with {REQUESTS} requests and {CONFIGS} configurations of 10 KiB"
     prepare.must_succeed(reply, claim.uid, what=f"Prepare of {what}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
 from pytest_dra.bench import comeback
+from pytest_dra.bench.calls import retried
+from pytest_dra.bench.calls import wait_until_asked
 from pytest_dra.bench.cycle import residue_of_all
 from pytest_dra.bench.cycle import run_in
 from pytest_dra.bench.obstacles import failing_reads
@@ -21,9 +24,6 @@ from pytest_dra.checks import prepare
 from pytest_dra.checks import state
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
-from pytest_dra.waiting import Deadline
-from pytest_dra.waiting import pause
-from pytest_dra.waiting import poll
 from pytest_dra.wire.answers import NodeReply
 
 SLOW_S = 0.5
@@ -32,12 +32,6 @@ SOAK_SLOW_S = 10.0
 
 HEALED_S = 10.0
 """Deadline of a call once the API server answers again."""
-
-RETRY_PAUSE_S = 2.0
-"""A kubelet asks again after a failure."""
-
-ASKED_S = 1.0
-"""Longest wait for a driver to ask for the claim: one that has not needs no API server for it."""
 
 
 @case("ROB-006", Level.MUST, apart_s=1)
@@ -49,7 +43,7 @@ def test_rob_006_api_trouble(dra_bench: Bench) -> None:
     with ThreadPoolExecutor(1) as pool:
         with held_reads(dra_bench) as held:
             call = pool.submit(dra_bench.prepare, claims[0])
-            poll(lambda: call.done() or held.requests, Deadline.after(ASKED_S))
+            wait_until_asked(call, held)
             wait([call], timeout=slow_s)
         what = f"Prepare while the API server does not answer for {slow_s:g} s"
         prepare.must_be_answered(call.result(), what=what)
@@ -66,11 +60,8 @@ def test_rob_006_api_trouble(dra_bench: Bench) -> None:
 
 
 def _prepared_again(bench: Bench, claim: Claim) -> NodeReply:
-    reply = bench.prepare(claim, timeout_s=HEALED_S)
-    if reply.error_for(claim.uid) and not bench.instance.over:
-        pause(RETRY_PAUSE_S)
-        reply = bench.prepare(claim, timeout_s=HEALED_S)
-    return reply
+    call = functools.partial(bench.prepare, timeout_s=HEALED_S)
+    return retried(call, claim, tries=2, unless=lambda: bench.instance.over)
 
 
 @case("ROB-008", Level.SHOULD, apart_s=1)

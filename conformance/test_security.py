@@ -6,9 +6,9 @@ import secrets
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import modes
-from pytest_dra.bench import observing
 from pytest_dra.bench import prison
 from pytest_dra.bench import strange
+from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.granted import everybodys
 from pytest_dra.bench.granted import requests_of
 from pytest_dra.bench.granted import shipped_to
@@ -146,7 +146,7 @@ def test_sec_009_not_logged(dra_bench: Bench) -> None:
         ("a good configuration", samples.good_config[0]),
         *(("a bad configuration", each) for each in samples.bad_config[:1]),
     ):
-        config = observing.blocks(dra_bench, [(_with_canary(dra_bench, parameters, secret), [])])
+        config = entries(dra_bench.driver, _with_canary(dra_bench, parameters, secret))
         claim = dra_bench.claim([device], config=config)
         dra_bench.prepare(claim)
         dra_bench.unprepare(claim)

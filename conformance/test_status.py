@@ -6,7 +6,9 @@ from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
 from pytest_dra.bench import Wanted
 from pytest_dra.bench import statuses
+from pytest_dra.bench.calls import TRIES
 from pytest_dra.bench.calls import calls_with_claims
+from pytest_dra.bench.calls import retried
 from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.claims import results_of
 from pytest_dra.bench.shipping import manifests_must_pass
@@ -16,15 +18,9 @@ from pytest_dra.checks import prepare
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
-from pytest_dra.waiting import pause
-from pytest_dra.wire.answers import NodeReply
 
 CYCLES = 3
 """Claim cycles that a judgement of what is left alone needs (the catalogue's field ``traffic``)."""
-
-TRIES = 3
-RETRY_PAUSE_S = 2.0
-"""A kubelet asks again after a failure, and again; what works at the third time works."""
 
 FORBIDDEN, CONFLICT = 403, 409
 CONFLICTS = 2
@@ -57,15 +53,7 @@ def test_stat_002_others_survive(dra_bench: Bench) -> None:
         released = len(dra_bench.timeline)
         dra_bench.unprepare(claim)
         statuses.wait_for_writes(dra_bench, claim, since=released, within_s=REST_S)
-    for write in statuses.own_writes(dra_bench, since=since):
-        if write.before is not None and write.after is not None:
-            claim_status.others_must_stay(
-                write.before,
-                write.after,
-                driver=dra_bench.driver,
-                what=write.what,
-                serial=write.entry.serial,
-            )
+    statuses.others_must_stay(dra_bench, since=since)
 
 
 def _told_beside_another(bench: Bench, *, writes: int) -> Claim:
@@ -130,26 +118,15 @@ def test_stat_006_not_fatal(dra_bench: Bench) -> None:
     device = dra_bench.devices(1)[0]
     claim = dra_bench.claim([device])
     with statuses.refused_writes(dra_bench, CONFLICT, times=CONFLICTS):
-        reply = _tried(dra_bench, claim)
+        reply = retried(dra_bench.prepare, claim)
     what = f"{TRIES} tries of Prepare, while {CONFLICTS} status writes are answered {CONFLICT}"
     prepare.must_succeed(reply, claim.uid, what=what)
     dra_bench.unprepare(claim)
     claim = dra_bench.claim([device])
     with statuses.refused_writes(dra_bench, FORBIDDEN):
-        reply = _tried(dra_bench, claim)
+        reply = retried(dra_bench.prepare, claim)
     what = f"{TRIES} tries of Prepare, while every status write is answered {FORBIDDEN}"
     prepare.error_must_name(reply, claim.uid, names={"failing write": ("status",)}, what=what)
-
-
-def _tried(bench: Bench, claim: Claim) -> NodeReply:
-    """Prepare, as often as a kubelet tries."""
-    reply = bench.prepare(claim)
-    for _ in range(TRIES - 1):
-        if not reply.error_for(claim.uid):
-            break
-        pause(RETRY_PAUSE_S)
-        reply = bench.prepare(claim)
-    return reply
 
 
 @case("STAT-007", Level.SHOULD)

@@ -206,8 +206,7 @@ class Session:
 
         None if the case lacks nothing, or would not concern the driver either.
         """
-        profile = self.plan.profile
-        lacking = {name for name in case.features if not profile.declares(name)}
+        profile, lacking = self.plan.profile, self._lacking(case)
         if not lacking or not lacking <= signs.UNASKED or case.depth is Depth.STATIC:
             return None
         declared = {**profile.features, **dict.fromkeys(lacking, True)}
@@ -216,12 +215,14 @@ class Session:
 
     def _shows(self, case: Case) -> bool:
         """True if the driver has shown all that the profile does not declare."""
-        lacking = {name for name in case.features if not self.plan.profile.declares(name)}
         try:
             self.bench.published()
-            return lacking <= signs.unasked(self.bench).keys()
+            return self._lacking(case) <= signs.unasked(self.bench).keys()
         except (BenchError, *UNSTARTABLE):
             return False
+
+    def _lacking(self, case: Case) -> set[str]:
+        return {name for name in case.features if not self.plan.profile.declares(name)}
 
     def _judge_on(self, id: str, site: Site) -> Outcome:
         what = declared(id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.shipping import objects_of
+from pytest_dra.checks.rights import EVERY_ACCOUNT
 from pytest_dra.checks.rights import Account
 from pytest_dra.checks.rights import Grant
 from pytest_dra.checks.rights import grants_of
@@ -14,9 +15,6 @@ from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Entry
-
-ACCOUNTS = ("system:authenticated", "system:serviceaccounts")
-"""The groups of every pod's account."""
 
 
 def requests_of(bench: Bench) -> list[Entry[ApiRequest]]:
@@ -45,7 +43,7 @@ def shipped_to(bench: Bench) -> list[Grant]:
 
 def everybodys() -> list[Grant]:
     """What every account may do."""
-    names = [name for group, roles in EVERYBODY if group in ACCOUNTS for name in roles]
+    names = [name for group, roles in EVERYBODY if group in EVERY_ACCOUNT for name in roles]
     return [Grant(rule) for name in names for rule in ROLES[name]]
 
 

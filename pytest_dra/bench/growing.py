@@ -20,9 +20,8 @@ def usage(bench: Bench, *, cycles: int) -> Usage:
     Raises:
         UnsupportedEnvironment: the kernel does not show it.
     """
-    pids = {process.pid for process in bench.instance.driver.processes.values() if process.alive}
-    table = process_table()
-    every = pids.union(*(descendants(pid, table) for pid in pids))
+    pids, table = bench.instance.driver.pids, process_table()
+    every = {*pids}.union(*(descendants(pid, table) for pid in pids))
     try:
         return Usage(
             cycles=cycles,

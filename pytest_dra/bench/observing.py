@@ -8,22 +8,12 @@ from pytest_dra.bench import hooks
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Wanted
-from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.devices import Device
 from pytest_dra.checks import prepare
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 
 HOOK = "hooks.observe"
-
-
-def blocks(bench: Bench, settings: Sequence[tuple[Json, Sequence[str]]]) -> list[Json]:
-    """Entries of a claim's configuration: opaque parameters, and the requests that they are for."""
-    return [
-        entry
-        for parameters, requests in settings
-        for entry in entries(bench.driver, parameters, requests=requests)
-    ]
 
 
 def observed(bench: Bench, wanted: Wanted, config: Sequence[Json], *, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.calls import retried
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.cycle import unresolved
@@ -15,12 +16,7 @@ from pytest_dra.checks import prepare
 from pytest_dra.checks.histories import Model
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
-from pytest_dra.waiting import pause
 from pytest_dra.wire.answers import NodeReply
-
-RETRIES = 2
-RETRY_PAUSE_S = 2.0
-"""A kubelet calls again after a failure; what works at the third time works."""
 
 
 class Player:
@@ -94,12 +90,7 @@ class _Played:
 
     def _prepare(self, name: str, *, what: str) -> None:
         claim = self._claims[name]
-        reply = self._bench.prepare(claim)
-        for _ in range(RETRIES):
-            if not reply.error_for(claim.uid) or self._bench.instance.over:
-                break
-            pause(RETRY_PAUSE_S)
-            reply = self._bench.prepare(claim)
+        reply = retried(self._bench.prepare, claim, unless=lambda: self._bench.instance.over)
         prepare.must_succeed(reply, claim.uid, what=what)
         allocated = claim.pairs(self._bench.driver)
         prepare.only_these_devices(reply, claim.uid, allocated=allocated, what=what)

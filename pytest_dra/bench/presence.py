@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from pytest_dra.bench import history
+from pytest_dra.checks.health import Name
 from pytest_dra.spec import Json
 from pytest_dra.timeline import Timeline
-
-Name = tuple[str, str]
-"""A device by its pool and its name."""
 
 Span = tuple[float, float]
 """From when to when, on the timeline's clock; infinite for what is still there."""

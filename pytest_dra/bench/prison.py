@@ -83,8 +83,7 @@ def made_outside(instance: Instance) -> list[str]:
         UnsupportedEnvironment: the kernel does not show it.
     """
     jail = instance.place.jail
-    pids = [each.pid for each in instance.driver.processes.values() if each.alive]
     try:
-        return jail.made_outside(pids) if jail is not None else []
+        return jail.made_outside(instance.driver.pids) if jail is not None else []
     except LaunchError as error:
         raise UnsupportedEnvironment(str(error), way_out="run as the driver's user") from error

@@ -131,7 +131,7 @@ def claim_with(
     """A claim that was given exactly these results."""
     wanted = [Wanted(request=str(each["request"]), devices=(device,)) for each in results]
     claim = bench.claims.create(wanted, config=config)
-    return bench.claims.allocate(claim, results, node=bench.instance.node, config=config)
+    return bench.allocate(claim, results, config=config)
 
 
 def again_after_deletion(bench: Bench, device: Device) -> Device:

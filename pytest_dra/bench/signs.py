@@ -17,6 +17,7 @@ from pytest_dra.bench.publishing import WRITES
 from pytest_dra.bench.publishing import slices_of
 from pytest_dra.bench.writing import slice_writes
 from pytest_dra.catalogue import catalogue
+from pytest_dra.checks import metadata
 from pytest_dra.profile import feature_applies
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
@@ -60,8 +61,8 @@ OF_FAULTS: Final = frozenset({"DeviceTaints", "HealthMessage"})
 SHOWN_S: Final = 30.0
 """How long a driver may take for that."""
 
-METADATA: Final = "/var/run/kubernetes.io/dra-device-attributes/"
-"""Where containers find the metadata of their devices (contract 4.6)."""
+METADATA: Final = f"{metadata.ROOT}/"
+"""Where containers find the metadata of their devices."""
 
 
 def in_slices(sent: Iterable[Json]) -> dict[str, str]:
@@ -89,10 +90,7 @@ def _in_slices(specs: list[Json], devices: list[Json]) -> Iterator[tuple[str, st
 
 def unasked(bench: Bench) -> dict[str, str]:
     """Features of :data:`UNASKED` with the sign that the driver under test has shown so far."""
-    found, users = in_slices(bench.slices_as_sent()), {bench.instance.user}
-    if bench.timeline.entries(ApiRequest, where=lambda event: is_status_write(event, users)):
-        found[STATUS] = "a write to resourceclaims/status"
-    return found
+    return {**in_slices(bench.slices_as_sent()), **_written(bench, {bench.instance.user})}
 
 
 def advertised(versions: Iterable[str]) -> dict[str, str]:
@@ -110,8 +108,7 @@ def of_run(bench: Bench) -> dict[str, str]:
     ]
     found |= advertised(versions)
     found |= _reported(entry.event for entry in bench.timeline.entries(HealthReport))
-    if bench.timeline.entries(ApiRequest, where=lambda event: is_status_write(event, bench.places)):
-        found[STATUS] = "a write to resourceclaims/status"
+    found |= _written(bench, bench.places)
     for preparation in bench.instance.preparations:
         if any(ids for _, ids in preparation.ids()):
             found[BY_CDI] = "CDI ids in a response"
@@ -128,6 +125,13 @@ def _reported(reports: Iterable[HealthReport]) -> Mapping[str, str]:
         if any(device.get("message") for device in report.devices):
             found["HealthMessage"] = "a message in a health report"
     return found
+
+
+def _written(bench: Bench, users: Collection[str]) -> Mapping[str, str]:
+    """Device status, if one of these identities has written some."""
+    if bench.timeline.entries(ApiRequest, where=lambda event: is_status_write(event, users)):
+        return {STATUS: "a write to resourceclaims/status"}
+    return {}
 
 
 def is_status_write(event: ApiRequest, users: Iterable[str]) -> bool:

@@ -16,8 +16,10 @@ from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.hindrances import trouble_of
 from pytest_dra.bench.signs import is_status_write
+from pytest_dra.checks import claim_status
 from pytest_dra.checks.claim_status import READY
 from pytest_dra.checks.claim_status import Key
+from pytest_dra.checks.claim_status import entries_of
 from pytest_dra.checks.claim_status import ready_of
 from pytest_dra.checks.claim_status import results_of
 from pytest_dra.embedded.trouble import Scope
@@ -52,6 +54,23 @@ def status_writes(bench: Bench) -> list[ClaimWrite]:
     return [each for each in own_writes(bench) if is_status_write(each.entry.event, bench.places)]
 
 
+def others_must_stay(bench: Bench, *, since: int) -> None:
+    """No write by the bench's instances has changed the entries of other drivers.
+
+    Raises:
+        Violation: one has.
+    """
+    for write in own_writes(bench, since=since):
+        if write.before is not None and write.after is not None:
+            claim_status.others_must_stay(
+                write.before,
+                write.after,
+                driver=bench.driver,
+                what=write.what,
+                serial=write.entry.serial,
+            )
+
+
 def with_allocations(bench: Bench) -> Iterator[tuple[ClaimWrite, set[Key]]]:
     """The same, each with all that the claim holds or has held by then.
 
@@ -72,7 +91,7 @@ def sent_entries(write: ClaimWrite) -> list[Json]:
     """The entries of ``status.devices`` in what was sent: an object, or the steps of a patch."""
     body: object = write.entry.event.body
     if isinstance(body, dict):
-        return list((body.get("status") or {}).get("devices") or [])
+        return entries_of(body)
     found: list[Json] = []
     for step in body if isinstance(body, list) else ():
         value = step.get("value") if isinstance(step, dict) else None
@@ -88,9 +107,7 @@ def told(bench: Bench) -> list[ClaimWrite]:
         Blocked: there is none.
     """
     since = len(bench.timeline)
-    kinds = bench.one_of_each_kind()
-    chosen = kinds[:1] if bench.profile.driver.takes_all_devices else kinds
-    claims = [bench.claim([device]) for device in chosen]
+    claims = [bench.claim([device]) for device in bench.kinds_at_once()]
     for claim in claims:
         bench.prepare(claim)
     if wait_for(bench, lambda: any(count(bench, claim, since=since) for claim in claims)):
@@ -120,9 +137,9 @@ def device_told_ready(bench: Bench) -> Device | None:
     return next((each for each in free if (each.pool, each.name) in ready), None)
 
 
-def wait_for(bench: Bench, wanted: Callable[[], bool]) -> bool:
+def wait_for(bench: Bench, wanted: Callable[[], bool], *, within_s: float = WRITTEN_S) -> bool:
     """Wait for something that a driver writes; False if it has not in time, or has ended."""
-    deadline = Deadline.after(bench.within(WRITTEN_S))
+    deadline = Deadline.after(bench.within(within_s))
     until(bench.timeline, lambda: wanted() or bench.instance.over, deadline)
     return wanted()
 
@@ -131,12 +148,7 @@ def wait_for_writes(
     bench: Bench, claim: Claim, *, since: int, number: int = 1, within_s: float = WRITTEN_S
 ) -> None:
     """Wait until the driver has written the claim's status so often, whatever was answered."""
-    deadline = Deadline.after(bench.within(within_s))
-
-    def enough() -> bool:
-        return count(bench, claim, since=since) >= number or bench.instance.over
-
-    until(bench.timeline, enough, deadline)
+    wait_for(bench, lambda: count(bench, claim, since=since) >= number, within_s=within_s)
 
 
 def count(bench: Bench, claim: Claim, *, since: int) -> int:

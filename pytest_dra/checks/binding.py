@@ -6,6 +6,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 
 from pytest_dra.checks.claim_status import Key
+from pytest_dra.checks.claim_status import entries_of
 from pytest_dra.checks.claim_status import key_of
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
@@ -15,10 +16,9 @@ TRUE = "True"
 
 def conditions_at(claim: Json | None, key: Key) -> dict[str, str]:
     """The status of each condition, in the entry of one device."""
-    entries = ((claim or {}).get("status") or {}).get("devices") or []
     return {
         str(each.get("type")): str(each.get("status"))
-        for entry in entries
+        for entry in entries_of(claim)
         if key_of(entry) == key
         for each in entry.get("conditions") or []
     }
@@ -85,8 +85,7 @@ def must_begin_anew(
 
 def former_must_be_gone(claim: Json, allocated: Collection[Key], *, driver: str) -> None:
     """No entry of the driver is left for what a claim holds no more."""
-    entries = (claim.get("status") or {}).get("devices") or []
-    left = [key_of(entry) for entry in entries if entry.get("driver") == driver]
+    left = [key_of(entry) for entry in entries_of(claim) if entry.get("driver") == driver]
     former = sorted(key[1:] for key in left if key not in allocated)
     if former:
         raise Violation(

@@ -39,6 +39,11 @@ def key_of(entry: Json) -> Key:
     return driver, pool, device, share
 
 
+def entries_of(claim: Json | None) -> list[Json]:
+    """The entries of a claim's ``status.devices``."""
+    return ((claim or {}).get("status") or {}).get("devices") or []
+
+
 def results_of(claim: Json | None) -> set[Key]:
     """The devices of a claim's allocation."""
     status = (claim or {}).get("status") or {}
@@ -83,8 +88,7 @@ def others_must_stay(before: Json, after: Json, *, driver: str, what: str, seria
 
 
 def _of_others(claim: Json, driver: str) -> Mapping[Key, Json]:
-    entries = (claim.get("status") or {}).get("devices") or []
-    return {key_of(entry): entry for entry in entries if entry.get("driver") != driver}
+    return {key_of(entry): entry for entry in entries_of(claim) if entry.get("driver") != driver}
 
 
 def limits_must_be_kept(entries: Iterable[Json], *, what: str, serial: int) -> None:
@@ -198,10 +202,9 @@ def _at(claim: Json, field: str) -> object:
 
 def ready_of(claim: Json | None, driver: str) -> dict[Key, str]:
     """The status of the condition Ready by device, for entries of a driver that have one."""
-    entries = ((claim or {}).get("status") or {}).get("devices") or []
     return {
         key_of(entry): str(condition.get("status"))
-        for entry in entries
+        for entry in entries_of(claim)
         if entry.get("driver") == driver
         for condition in entry.get("conditions") or []
         if condition.get("type") == READY

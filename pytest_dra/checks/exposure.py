@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import stat
 from collections.abc import Collection
-from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -35,7 +34,7 @@ def must_be_closed(found: Collection[Found], *, state: Collection[str]) -> None:
     """
     modes = {each.path: each.mode for each in found}
     for each in sorted(found, key=lambda each: each.path):
-        if all(modes.get(parent, ENTER) & ENTER for parent in _above(each.path)):
+        if all(modes.get(str(above), ENTER) & ENTER for above in PurePosixPath(each.path).parents):
             problem = _open(each.mode, is_state=each.path in state)
             if problem:
                 raise Violation(
@@ -43,11 +42,6 @@ def must_be_closed(found: Collection[Found], *, state: Collection[str]) -> None:
                     got=f"every user of the node can {problem}",
                     want="closed to other users, itself or a directory of the driver's above it",
                 )
-
-
-def _above(path: str) -> Iterator[str]:
-    for parent in PurePosixPath(path).parents:
-        yield str(parent)
 
 
 def _open(mode: int, *, is_state: bool) -> str:

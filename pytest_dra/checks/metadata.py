@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from pytest_dra.checks.workloads import dict_at
+from pytest_dra.checks.workloads import list_at
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 
@@ -119,7 +121,7 @@ def must_be_of_the_claim(
         uid: of the claim.
         devices: pool and name of each that the request got of this driver.
     """
-    metadata = _dict(document.get("metadata"))
+    metadata = dict_at(document, "metadata")
     wanted = {
         "kind": (document.get("kind"), KIND),
         "metadata.name": (metadata.get("name"), place.claim),
@@ -146,9 +148,9 @@ def devices_in(document: Json, place: Place) -> list[Json]:
     """The driver's devices of the request; a prioritized list is named by the main request."""
     return [
         device
-        for request in _dicts(document.get("requests"))
+        for request in list_at(document, "requests")
         if str(request.get("name")).partition("/")[0] == place.request
-        for device in _dicts(request.get("devices"))
+        for device in list_at(request, "devices")
         if device.get("driver") == place.driver
     ]
 
@@ -165,10 +167,7 @@ def only_its_own_may_be_mounted(
     """
     for mount in mounts_of(edits):
         target, source = str(mount.get("containerPath")), str(mount.get("hostPath"))
-        is_own = PurePosixPath(f"{place.directory}/{place.request}") in [
-            PurePosixPath(target),
-            *PurePosixPath(target).parents,
-        ]
+        is_own = _contains(f"{place.directory}/{place.request}", target)
         shown = [request for request, path in others.items() if _contains(source, path)]
         if shown or not is_own:
             raise Violation(
@@ -194,7 +193,7 @@ def must_be_read_only(mount: Json, place: Place) -> None:
 
 def generation_of(document: Json) -> int:
     """``metadata.generation``; 0 where there is none."""
-    value = _dict(document.get("metadata")).get("generation")
+    value = dict_at(document, "metadata").get("generation")
     return value if isinstance(value, int) else 0
 
 
@@ -245,8 +244,8 @@ def attributes_must_agree(document: Json, place: Place, *, published: Mapping[Na
     """
     for device in devices_in(document, place):
         name = (str(device.get("pool")), str(device.get("name")))
-        told = _plain_names(_dict(device.get("attributes")), place.driver)
-        known = _plain_names(_dict(published.get(name, {}).get("attributes")), place.driver)
+        told = _plain_names(dict_at(device, "attributes"), place.driver)
+        known = _plain_names(dict_at(published.get(name), "attributes"), place.driver)
         differ = sorted(key for key in set(told) & set(known) if told[key] != known[key])
         if differ:
             raise Violation(
@@ -259,11 +258,3 @@ def attributes_must_agree(document: Json, place: Place, *, published: Mapping[Na
 def _plain_names(attributes: Json, driver: str) -> Json:
     """Attributes by their names, those of the driver's own domain without it."""
     return {str(name).removeprefix(f"{driver}/"): value for name, value in attributes.items()}
-
-
-def _dict(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _dicts(value: object) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

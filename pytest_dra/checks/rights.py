@@ -187,7 +187,8 @@ def unused(requests: Collection[ApiRequest], grants: Iterable[Grant]) -> str:
 
 
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
-_EVERY_ACCOUNT: Final = ("system:authenticated", "system:serviceaccounts")
+EVERY_ACCOUNT: Final = ("system:authenticated", "system:serviceaccounts")
+"""The groups of every pod's account."""
 
 
 def _role(kind: object, namespace: object, name: object) -> tuple[str, str, str]:
@@ -198,7 +199,7 @@ def _names(subject: Json, home: str, accounts: Collection[Account]) -> bool:
     name = str(subject.get("name") or "")
     if subject.get("kind") == "Group":
         groups = {f"system:serviceaccounts:{namespace}" for namespace, _ in accounts}
-        return name in groups or name in _EVERY_ACCOUNT
+        return name in groups or name in EVERY_ACCOUNT
     place = str(subject.get("namespace") or home)
     return subject.get("kind") == "ServiceAccount" and bool(
         {(place, name), ("", name)} & {*accounts}

@@ -9,7 +9,7 @@ from pytest_dra.checks import prepare
 from pytest_dra.spec import Violation
 from pytest_dra.wire.answers import NodeReply
 
-_SHOWN = 200
+SHOWN = 200
 """Characters of a setting that a finding shows."""
 
 
@@ -29,7 +29,7 @@ def setting_must_be(
         whose = next((name for name, text in others.items() if text == seen), "")
         raise Violation(
             f"setting of {what}",
-            got=f"that of {whose}" if whose else seen[:_SHOWN],
+            got=f"that of {whose}" if whose else seen[:SHOWN],
             want=want,
         )
 

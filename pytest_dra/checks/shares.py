@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from pytest_dra.checks import settings
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.wire.answers import NodeReply
-
-_SHOWN = 200
-"""Characters of a setting that a finding shows."""
 
 
 def ids_must_be_repeated(reply: NodeReply, uid: str, *, shares: Collection[str], what: str) -> None:
@@ -77,9 +75,10 @@ def consumed_must_be_enforced(seen: str, *, wanted: str, requested: str, what: s
         requested: the amount that was asked for, for the message.
         what: the amount that was given, with the name of the capacity.
     """
-    if seen != wanted:
-        raise Violation(
-            f"setting of a share with {what} that has asked for {requested}",
-            got=seen[:_SHOWN],
-            want=f"that of a share which has asked for {what}: {wanted[:_SHOWN]}",
-        )
+    settings.setting_must_be(
+        seen,
+        wanted=wanted,
+        others={},
+        what=f"a share with {what} that has asked for {requested}",
+        want=f"that of a share which has asked for {what}: {wanted[: settings.SHOWN]}",
+    )

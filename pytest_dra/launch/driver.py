@@ -180,6 +180,11 @@ class Driver:
         """The processes of the last start, by component."""
         return dict(self._processes)
 
+    @property
+    def pids(self) -> list[int]:
+        """The process ids of those of them that live."""
+        return [process.pid for process in self._processes.values() if process.alive]
+
     def early_exits(self, max_bytes: int = TAIL_BYTES) -> tuple[EarlyExit, ...]:
         """Components that ended although nobody asked them to, with the end of their logs."""
         return tuple(

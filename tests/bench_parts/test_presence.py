@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pytest_dra.bench.presence import Presence
 from pytest_dra.spec import Json
-from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Timeline
+from tests.bench_parts.requests import api_request
 
 DRIVER = "x.example.com"
 
@@ -24,22 +24,7 @@ def delete(timeline: Timeline, name: str) -> float:
 
 
 def _request(timeline: Timeline, verb: str, name: str, answer: Json | None) -> float:
-    event = ApiRequest(
-        identity="driver",
-        verb=verb,
-        group="resource.k8s.io",
-        version="v1",
-        resource="resourceslices",
-        namespace="",
-        name=name,
-        subresource="",
-        query="",
-        user_agent="",
-        body=answer,
-        code=200,
-        answer=answer,
-        duration_s=0.0,
-    )
+    event = api_request(verb, name, body=answer, answer=answer)
     return timeline.add(event).at
 
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_dra.bench import signs
 from pytest_dra.catalogue import catalogue
 from pytest_dra.spec import Json
-from pytest_dra.timeline import ApiRequest
+from tests.bench_parts.requests import api_request
 
 GROUPED = {"counterSet": "s", "compatibilityGroups": ["even"]}
 
@@ -43,11 +43,9 @@ def test_a_health_service_in_getinfo_is_a_sign() -> None:
 
 
 def test_only_writes_of_the_drivers_to_the_status_of_claims_count() -> None:
-    event = ApiRequest(
-        identity="driver", verb="patch", group="resource.k8s.io", version="v1",
-        resource="resourceclaims", namespace="n", name="c", subresource="status", query="",
-        user_agent="", body={}, code=200, answer=None, duration_s=0.0,
-    )  # fmt: skip
+    event = api_request(
+        "patch", "c", resource="resourceclaims", namespace="n", subresource="status", body={}
+    )
     assert signs.is_status_write(event, ["driver"])
     assert not signs.is_status_write(event, ["another"])
 
