@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_dra.api import resources
+from pytest_dra.api.times import stamp
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.instance import Instance
 from pytest_dra.controllers import podclaims
@@ -23,7 +24,6 @@ from pytest_dra.controllers.looping import Within
 from pytest_dra.controllers.looping import everywhere
 from pytest_dra.controllers.looping import pause_after
 from pytest_dra.controllers.looping import soonest
-from pytest_dra.controllers.looping import stamp
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import consumers

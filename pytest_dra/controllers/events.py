@@ -7,7 +7,7 @@ import secrets
 from typing import Final
 
 from pytest_dra.api import resources
-from pytest_dra.controllers.looping import stamp
+from pytest_dra.api.times import stamp
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json

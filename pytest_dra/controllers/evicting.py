@@ -13,6 +13,9 @@ from typing import Final
 
 from pytest_dra.allocator.taints import tolerates
 from pytest_dra.api import resources
+from pytest_dra.api.times import moment_of
+from pytest_dra.api.times import now
+from pytest_dra.api.times import stamp
 from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.events import NORMAL
 from pytest_dra.controllers.events import Events
@@ -21,10 +24,7 @@ from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import ControlLoop
 from pytest_dra.controllers.looping import Within
 from pytest_dra.controllers.looping import everywhere
-from pytest_dra.controllers.looping import moment_of
-from pytest_dra.controllers.looping import now
 from pytest_dra.controllers.looping import soonest
-from pytest_dra.controllers.looping import stamp
 from pytest_dra.controllers.rulestatus import NO_EXECUTE
 from pytest_dra.controllers.rulestatus import RuleStatus
 from pytest_dra.controllers.rulestatus import effect_of

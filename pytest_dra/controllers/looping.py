@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
 import threading
 from collections.abc import Callable
@@ -159,29 +158,6 @@ def pause_after(error: KubeError) -> float:
 def soonest(*spans: float | None) -> float | None:
     """The shortest of some spans in seconds."""
     return min((one for one in spans if one is not None), default=None)
-
-
-def stamp(moment: datetime.datetime | None = None) -> str:
-    """A moment, or now, as a Time of the API."""
-    return (moment or now()).strftime(FORMAT)
-
-
-def now() -> datetime.datetime:
-    """This moment, in UTC."""
-    return datetime.datetime.now(datetime.timezone.utc)
-
-
-def moment_of(text: object) -> datetime.datetime | None:
-    """A Time of the API as a moment, None if it is none."""
-    try:
-        found = datetime.datetime.strptime(str(text), FORMAT)
-    except ValueError:
-        return None
-    return found.replace(tzinfo=datetime.timezone.utc)
-
-
-FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-"""How the API writes a Time."""
 
 
 class Background:

@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
+from pytest_dra.api.times import stamp
 from pytest_dra.controllers import allocations
 from pytest_dra.controllers.allocations import ReservationError
 from pytest_dra.kube import Client
@@ -22,7 +23,6 @@ from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.conditions import WAITING
 from pytest_dra.scheduling.conditions import readiness
-from pytest_dra.scheduling.conditions import stamp
 from pytest_dra.scheduling.deciding import placed
 from pytest_dra.scheduling.podresources import STATUSES
 from pytest_dra.spec import Json

@@ -12,6 +12,7 @@ import datetime
 from typing import Any
 from typing import Final
 
+from pytest_dra.api.times import moment_of
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import results_of
@@ -26,9 +27,6 @@ LATE: Final = "late"
 BINDING_TIMEOUT_S: Final = 600
 """Seconds that drivers have to fulfil binding conditions, as kube-scheduler's default."""
 
-TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-"""A Time of the API."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Readiness:
@@ -41,16 +39,6 @@ class Readiness:
     def lost(self) -> bool:
         """True if nobody waits for it any more: the allocation is given back."""
         return self.state in (FAILED, LATE)
-
-
-def stamp() -> str:
-    """Now, as a Time."""
-    return now().strftime(TIME_FORMAT)
-
-
-def now() -> datetime.datetime:
-    """The time that timeouts are counted by."""
-    return datetime.datetime.now(datetime.timezone.utc)
 
 
 def conditional(allocation: Json) -> bool:
@@ -96,9 +84,5 @@ def _of_device(claim: Json, result: Json) -> Readiness:
 
 
 def _is_late(allocation: Json, moment: datetime.datetime) -> bool:
-    text = str(allocation.get("allocationTimestamp") or "")
-    try:
-        since = datetime.datetime.strptime(text, TIME_FORMAT).replace(tzinfo=datetime.timezone.utc)
-    except ValueError:
-        return False
-    return (moment - since).total_seconds() > BINDING_TIMEOUT_S
+    since = moment_of(allocation.get("allocationTimestamp"))
+    return since is not None and (moment - since).total_seconds() > BINDING_TIMEOUT_S
