@@ -27,6 +27,8 @@ LATE: Final = "late"
 BINDING_TIMEOUT_S: Final = 600
 """Seconds that drivers have to fulfil binding conditions, as kube-scheduler's default."""
 
+TIMEOUT_TEXT: Final = f"{BINDING_TIMEOUT_S // 60} minutes"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Readiness:
@@ -41,11 +43,6 @@ class Readiness:
         return self.state in (FAILED, LATE)
 
 
-def conditional(allocation: Json) -> bool:
-    """True if a device of an allocation has binding conditions."""
-    return any(one.get("bindingConditions") for one in results_of(allocation))
-
-
 def readiness(claim: Json, moment: datetime.datetime) -> Readiness:
     """How far the devices of a claim are at a moment; those without conditions are ready."""
     allocation = allocation_of(claim)
@@ -56,13 +53,10 @@ def readiness(claim: Json, moment: datetime.datetime) -> Readiness:
             found = _of_device(claim, result)
             if found.state == WAITING and _is_late(allocation, moment):
                 since = allocation["allocationTimestamp"]
-                return Readiness(LATE, f"{found.why} since {since}, for over {_MINUTES} minutes")
+                return Readiness(LATE, f"{found.why} since {since}, for over {TIMEOUT_TEXT}")
             if found.state != READY:
                 return found
     return Readiness(READY)
-
-
-_MINUTES: Final = BINDING_TIMEOUT_S // 60
 
 
 def _of_device(claim: Json, result: Json) -> Readiness:
