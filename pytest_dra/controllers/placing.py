@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,6 +11,12 @@ from pytest_dra.api.resources import Resource
 from pytest_dra.api.times import stamp
 from pytest_dra.controllers import allocations
 from pytest_dra.controllers.allocations import ReservationError
+from pytest_dra.controllers.events import MESSAGE_MAX
+from pytest_dra.controllers.events import NORMAL
+from pytest_dra.controllers.events import WARNING
+from pytest_dra.controllers.events import Events
+from pytest_dra.controllers.looping import CONFLICT
+from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import Decision
@@ -29,13 +34,8 @@ from pytest_dra.spec import Json
 
 _LOG: Final = logging.getLogger(__name__)
 
-_MESSAGE_MAX: Final = 1024
-"""Characters of an event's message."""
-
-_CONFLICT: Final = 409
-_NOT_FOUND: Final = 404
-_TOLD_MAX: Final = 10_000
-"""Pods whose last message is remembered."""
+_REFUSED: Final = "FailedScheduling"
+"""The reason of the event of a pod that has no node."""
 
 Written = tuple[Resource, Json]
 
@@ -46,8 +46,7 @@ class Placer:
     def __init__(self, client: Client, component: str) -> None:
         self.owes = False
         self._client = client
-        self._component = component
-        self._told: dict[str, str] = {}
+        self._events = Events(client, component)
 
     def place(self, scheduler: Scheduler, subject: Subject) -> Iterator[Written]:
         """Place one pod if it can be; yields the objects that were written."""
@@ -66,7 +65,7 @@ class Placer:
         except KubeError as error:
             # Somebody was faster, or the server is in trouble: look again.
             self.owes = True
-            if error.code not in (_CONFLICT, _NOT_FOUND):
+            if error.code not in (CONFLICT, NOT_FOUND):
                 _LOG.warning("pod %s: %s", "/".join(subject.key), error)
         except ReservationError as error:
             yield from self._refuse(pod, str(error))
@@ -104,7 +103,7 @@ class Placer:
         for claim in claims:
             found = readiness(claim, scheduler.clock()) if scheduler.rules.binding else None
             if found is not None and found.lost:
-                self._event(pod, "Warning", "FailedScheduling", found.why)
+                self._events.repeat(pod, WARNING, _REFUSED, found.why)
                 yield from self._give_back(scheduler, claim)
                 return
             if found is not None and found.state == WAITING:
@@ -121,9 +120,8 @@ class Placer:
         self._client.bind(namespace, name, uid, chosen.node)
         scheduler.guests(chosen.node).append(pod)
         yield resources.PODS, {**pod, "spec": {**pod["spec"], "nodeName": chosen.node}}
-        self._told.pop(uid, None)
         text = f"Successfully assigned {namespace}/{name} to {chosen.node}"
-        self._event(pod, "Normal", "Scheduled", text)
+        self._events.tell(pod, NORMAL, "Scheduled", text)
 
     def _make(
         self, claim: Json, pod: Json, subject: Subject, scheduler: Scheduler, node: str
@@ -177,18 +175,13 @@ class Placer:
 
     def _refuse(self, pod: Json, why: str) -> Iterator[Written]:
         """Say why a pod has no node, once."""
-        uid = str(pod["metadata"].get("uid") or "")
-        if self._told.get(uid) == why:
+        if not self._events.tell(pod, WARNING, _REFUSED, why):
             return
-        if len(self._told) >= _TOLD_MAX:
-            self._told.clear()
-        self._told[uid] = why
-        self._event(pod, "Warning", "FailedScheduling", why)
         status = pod.get("status") or {}
         others = [one for one in status.get("conditions") or () if one["type"] != "PodScheduled"]
         condition = {
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-            "message": why[:_MESSAGE_MAX], "lastTransitionTime": stamp(),
+            "message": why[:MESSAGE_MAX], "lastTransitionTime": stamp(),
         }  # fmt: skip
         namespace, name = key_of(pod)
         body = {"status": {"conditions": [*others, condition]}}
@@ -200,29 +193,3 @@ class Placer:
             _LOG.info("pod %s/%s: %s", namespace, name, error)
             return
         yield resources.PODS, made
-
-    def _event(self, pod: Json, kind: str, reason: str, message: str) -> None:
-        namespace, name = key_of(pod)
-        now = stamp()
-        body = {
-            "metadata": {"name": f"{name}.{secrets.token_hex(8)}", "namespace": namespace},
-            "involvedObject": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "namespace": namespace,
-                "name": name,
-                "uid": pod["metadata"].get("uid") or "",
-            },
-            "type": kind,
-            "reason": reason,
-            "message": message[:_MESSAGE_MAX],
-            "source": {"component": self._component},
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-        }
-        try:
-            self._client.create(resources.EVENTS, body, namespace=namespace)
-        except KubeError as error:
-            # Events are for information: nothing depends on them.
-            _LOG.info("event of pod %s/%s: %s", namespace, name, error)
