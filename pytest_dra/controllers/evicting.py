@@ -17,6 +17,7 @@ from pytest_dra.api.times import moment_of
 from pytest_dra.api.times import now
 from pytest_dra.api.times import stamp
 from pytest_dra.controllers import podclaims
+from pytest_dra.controllers.conditions import merged
 from pytest_dra.controllers.events import NORMAL
 from pytest_dra.controllers.events import Events
 from pytest_dra.controllers.looping import CONFLICT
@@ -170,9 +171,8 @@ class TaintEviction(ControlLoop):
                 "message": "a device of the pod has a taint with effect NoExecute",
                 "lastTransitionTime": stamp(),
             }  # fmt: skip
-            conditions = (pod.get("status") or {}).get("conditions") or ()
-            others = [one for one in conditions if one["type"] != condition["type"]]
-            body = {"metadata": {"uid": uid}, "status": {"conditions": [*others, condition]}}
+            status = {"conditions": merged(pod, [condition])}
+            body = {"metadata": {"uid": uid}, "status": status}
             self.client.patch(resources.PODS, name, body, namespace=namespace, subresource="status")
             self.client.delete(resources.PODS, name, namespace=namespace, grace_s=None, uid=uid)
         except KubeError as error:

@@ -11,6 +11,7 @@ from pytest_dra.api.resources import Resource
 from pytest_dra.api.times import stamp
 from pytest_dra.controllers import allocations
 from pytest_dra.controllers.allocations import ReservationError
+from pytest_dra.controllers.conditions import merged
 from pytest_dra.controllers.events import MESSAGE_MAX
 from pytest_dra.controllers.events import NORMAL
 from pytest_dra.controllers.events import WARNING
@@ -177,14 +178,12 @@ class Placer:
         """Say why a pod has no node, once."""
         if not self._events.tell(pod, WARNING, _REFUSED, why):
             return
-        status = pod.get("status") or {}
-        others = [one for one in status.get("conditions") or () if one["type"] != "PodScheduled"]
         condition = {
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
             "message": why[:MESSAGE_MAX], "lastTransitionTime": stamp(),
         }  # fmt: skip
         namespace, name = key_of(pod)
-        body = {"status": {"conditions": [*others, condition]}}
+        body = {"status": {"conditions": merged(pod, [condition])}}
         try:
             made = self._client.patch(
                 resources.PODS, name, body, namespace=namespace, subresource="status"
