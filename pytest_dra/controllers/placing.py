@@ -10,6 +10,7 @@ from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.api.times import stamp
 from pytest_dra.controllers import allocations
+from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.allocations import ReservationError
 from pytest_dra.controllers.conditions import merged
 from pytest_dra.controllers.events import MESSAGE_MAX
@@ -128,17 +129,12 @@ class Placer:
         self, claim: Json, pod: Json, subject: Subject, scheduler: Scheduler, node: str
     ) -> Json:
         """Make the claim for extended resources, and note it in the pod."""
-        meta = pod["metadata"]
         namespace, name = key_of(pod)
-        owner = {
-            "apiVersion": "v1", "kind": "Pod", "name": name, "uid": meta.get("uid") or "",
-            "controller": True,
-        }  # fmt: skip
         body = {
             "metadata": {
                 "generateName": f"{claim['metadata']['name']}-",
                 "annotations": claim["metadata"]["annotations"],
-                "ownerReferences": [owner],
+                "ownerReferences": [podclaims.reference_to(pod)],
             },
             "spec": claim["spec"],
         }
