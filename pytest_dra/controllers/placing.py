@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Generator
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final
 
 from pytest_dra.api import resources
@@ -30,6 +32,7 @@ from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.conditions import WAITING
 from pytest_dra.scheduling.conditions import readiness
+from pytest_dra.scheduling.deciding import NodeAnswer
 from pytest_dra.scheduling.deciding import placed
 from pytest_dra.scheduling.podresources import STATUSES
 from pytest_dra.spec import Json
@@ -77,11 +80,33 @@ class Placer:
         pod = subject.pod
         if chosen is None or pod is None:
             return
+        claims = yield from self._write_claims(scheduler, subject, chosen, pod)
+        if scheduler.rules.binding:
+            ready = yield from self._are_ready(scheduler, claims, pod)
+            if not ready:
+                return
+        namespace, name = subject.key
+        uid = str(pod["metadata"].get("uid") or "")
+        if chosen.taken:
+            body = {"status": {STATUSES: list(chosen.taken)}}
+            self._client.patch(
+                resources.PODS, name, body, namespace=namespace, subresource="status"
+            )
+            pod = placed(pod, chosen)
+        self._client.bind(namespace, name, uid, chosen.node)
+        scheduler.guests(chosen.node).append(pod)
+        yield resources.PODS, {**pod, "spec": {**pod["spec"], "nodeName": chosen.node}}
+        text = f"Successfully assigned {namespace}/{name} to {chosen.node}"
+        self._events.tell(pod, NORMAL, "Scheduled", text)
+
+    def _write_claims(
+        self, scheduler: Scheduler, subject: Subject, chosen: NodeAnswer, pod: Json
+    ) -> Generator[Written, None, list[Json]]:
+        """Allocate and reserve; the claims as they are then."""
         given = {
             key_of(claim): allocation
             for claim, allocation in zip(chosen.claims, chosen.results, strict=True)
         }
-        claims: list[Json] = []
         wanted = list(subject.claims)
         for claim in chosen.claims:
             if extended.is_made(claim) and not claim["metadata"].get("resourceVersion"):
@@ -101,29 +126,22 @@ class Placer:
                 claim["metadata"] = made["metadata"]
                 if allocation is not None:
                     scheduler.state.add(allocation)
-            claims.append(claim)
+        return wanted
+
+    def _are_ready(
+        self, scheduler: Scheduler, claims: Sequence[Json], pod: Json
+    ) -> Generator[Written, None, bool]:
+        """False if binding conditions are waited for, or are lost: then begin again."""
         for claim in claims:
-            found = readiness(claim, scheduler.clock()) if scheduler.rules.binding else None
-            if found is not None and found.lost:
+            found = readiness(claim, scheduler.clock())
+            if found.lost:
                 self._events.repeat(pod, WARNING, _REFUSED, found.why)
                 yield from self._give_back(scheduler, claim)
-                return
-            if found is not None and found.state == WAITING:
+                return False
+            if found.state == WAITING:
                 self.owes = True
-                return
-        namespace, name = subject.key
-        uid = str(pod["metadata"].get("uid") or "")
-        if chosen.taken:
-            body = {"status": {STATUSES: list(chosen.taken)}}
-            self._client.patch(
-                resources.PODS, name, body, namespace=namespace, subresource="status"
-            )
-            pod = placed(pod, chosen)
-        self._client.bind(namespace, name, uid, chosen.node)
-        scheduler.guests(chosen.node).append(pod)
-        yield resources.PODS, {**pod, "spec": {**pod["spec"], "nodeName": chosen.node}}
-        text = f"Successfully assigned {namespace}/{name} to {chosen.node}"
-        self._events.tell(pod, NORMAL, "Scheduled", text)
+                return False
+        return True
 
     def _make(
         self, claim: Json, pod: Json, subject: Subject, scheduler: Scheduler, node: str
