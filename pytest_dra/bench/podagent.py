@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Final
 
 from pytest_dra.api import resources
+from pytest_dra.api.times import stamp
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.instance import Instance
 from pytest_dra.controllers import podclaims
+from pytest_dra.controllers.conditions import merged
 from pytest_dra.controllers.events import WARNING
 from pytest_dra.controllers.events import Events
 from pytest_dra.controllers.looping import RETRY_S
@@ -23,7 +24,6 @@ from pytest_dra.controllers.looping import Within
 from pytest_dra.controllers.looping import everywhere
 from pytest_dra.controllers.looping import pause_after
 from pytest_dra.controllers.looping import soonest
-from pytest_dra.controllers.looping import stamp
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import consumers
@@ -250,7 +250,7 @@ class PodAgent(ControlLoop):
         self.client.patch(resources.NODES, name, {"spec": {"taints": taints or None}})
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
         status = {
-            "conditions": _merged((node.get("status") or {}).get("conditions"), [ready]),
+            "conditions": merged(node, [ready]),
             "capacity": ROOM,
             "allocatable": ROOM,
         }
@@ -274,16 +274,10 @@ class PodAgent(ControlLoop):
             "status": {
                 "phase": phase,
                 "startTime": had.get("startTime") or stamp(),
-                "conditions": _merged(had.get("conditions"), conditions),
+                "conditions": merged(pod, conditions),
             },
         }
         written = self.client.patch(
             resources.PODS, name, body, namespace=namespace, subresource="status"
         )
         self.written(resources.PODS, written)
-
-
-def _merged(had: Iterable[Json] | None, new: Sequence[Json]) -> list[Json]:
-    """Conditions with others of the same types in their place."""
-    types = {one["type"] for one in new}
-    return [*(one for one in had or () if one["type"] not in types), *new]

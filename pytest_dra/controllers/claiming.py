@@ -159,13 +159,8 @@ class ClaimController(ControlLoop):
         return name if name and self._exists(pod, name) else ""
 
     def _exists(self, pod: Json, name: str) -> bool:
-        try:
-            found = self.client.get(resources.RESOURCE_CLAIMS, name, namespace=key_of(pod)[0])
-        except KubeError as error:
-            if error.code == NOT_FOUND:
-                return False
-            raise
-        return podclaims.is_of(found, pod)
+        found = self._read(resources.RESOURCE_CLAIMS, key_of(pod)[0], name)
+        return found is not None and podclaims.is_of(found, pod)
 
     def _make(self, pod: Json, entry: Json) -> str:
         namespace, _ = key_of(pod)
@@ -228,13 +223,13 @@ class ClaimController(ControlLoop):
 
     def _is_needed(self, claim: Json, consumer: Json) -> bool:
         """False for a pod that is gone or done, and for a group that is gone."""
-        namespace, _ = key_of(claim)
+        key = namespace, name = key_of(claim)[0], str(consumer.get("name"))
         if consumers.is_group(consumer) and self._with_groups:
-            group = self._find(resources.POD_GROUPS, namespace, str(consumer.get("name")))
+            group = self._groups.get(key) or self._read(resources.POD_GROUPS, namespace, name)
             return group is not None and group["metadata"].get("uid") == consumer.get("uid")
         if consumer.get("apiGroup") or consumer.get("resource") != "pods":
             return True
-        pod = self._pod(namespace, str(consumer.get("name")))
+        pod = self._pod(namespace, name)
         if pod is None or pod["metadata"].get("uid") != consumer.get("uid"):
             return False
         return not podclaims.is_done(pod)
@@ -242,13 +237,10 @@ class ClaimController(ControlLoop):
     def _pod(self, namespace: str, name: str) -> Json | None:
         """A pod as it is known, or as the server has it where it is not known (yet)."""
         known = self._pods.get((namespace, name))
-        return known or self._find(resources.PODS, namespace, name)
+        return known or self._read(resources.PODS, namespace, name)
 
-    def _find(self, resource: Resource, namespace: str, name: str) -> Json | None:
-        """An object as it is known (groups), or as the server has it."""
-        found = self._groups.get((namespace, name)) if resource is resources.POD_GROUPS else None
-        if found is not None:
-            return found
+    def _read(self, resource: Resource, namespace: str, name: str) -> Json | None:
+        """An object as the server has it, None if it has none."""
         try:
             return self.client.get(resource, name, namespace=namespace)
         except KubeError as error:
@@ -307,19 +299,10 @@ def _of_template(template: Json, pod: Json, entry: Json) -> Json:
     """The claim that a template makes for an entry of a pod."""
     inner = template.get("spec") or {}
     given = inner.get("metadata") or {}
-    meta = pod["metadata"]
-    of_group = pod.get("kind") == consumers.POD_GROUP
-    owner = {
-        "apiVersion": resources.POD_GROUPS.api_version if of_group else "v1",
-        "kind": consumers.POD_GROUP if of_group else "Pod",
-        "name": meta["name"],
-        "uid": meta.get("uid") or "",
-        "controller": True,
-    }
     made: Json = {
-        "generateName": podclaims.name_base(meta["name"], entry["name"]),
+        "generateName": podclaims.name_base(pod["metadata"]["name"], entry["name"]),
         "annotations": {**(given.get("annotations") or {}), POD_CLAIM: entry["name"]},
-        "ownerReferences": [owner],
+        "ownerReferences": [podclaims.reference_to(pod)],
     }
     if given.get("labels"):
         made["labels"] = dict(given["labels"])

@@ -11,13 +11,11 @@ from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.cluster import results_of
-from pytest_dra.scheduling.conditions import BINDING_TIMEOUT_S
+from pytest_dra.scheduling.conditions import TIMEOUT_TEXT
 from pytest_dra.scheduling.conditions import WAITING
 from pytest_dra.scheduling.conditions import readiness
 
 Json = dict[str, Any]
-
-_MINUTES = BINDING_TIMEOUT_S // 60
 
 
 def notes(scheduler: Scheduler, decision: Decision) -> Iterator[str]:
@@ -34,7 +32,7 @@ def _waits(scheduler: Scheduler, decision: Decision) -> Iterator[str]:
         found = readiness(claim, moment)
         if found.state == WAITING:
             since = (allocation_of(claim) or {}).get("allocationTimestamp")
-            until = f"{_MINUTES} minutes after {since}" if since else "never"
+            until = f"{TIMEOUT_TEXT} after {since}" if since else "never"
             yield (
                 f"The pod is not bound to its node yet: claim {key_of(claim)[1]} waits for "
                 f"{found.why}. The scheduler gives it up {until}."
@@ -51,7 +49,7 @@ def _will_wait(decision: Decision) -> Iterator[str]:
                 yield (
                     f"Device {'/'.join(device_of(result))} has binding conditions: the pod is "
                     f"bound to its node when the driver says that {', '.join(wanted)} is True, "
-                    f"for which it has {_MINUTES} minutes."
+                    f"for which it has {TIMEOUT_TEXT}."
                 )
 
 

@@ -68,7 +68,7 @@ def from_cluster(
                         kind=resource.kind,
                         body=body,
                     )
-                    for body in _list(client, resource)
+                    for body in objects_of(client, resource)
                 ]
         finally:
             client.close()
@@ -79,7 +79,12 @@ def from_cluster(
     return found
 
 
-def _list(client: kube.Client, resource: Resource) -> list[Json]:
+def objects_of(client: kube.Client, resource: Resource) -> list[Json]:
+    """The objects of one resource; none of those that a server may not have, if it has not.
+
+    Raises:
+        KubeError: the cluster cannot be asked.
+    """
     try:
         return client.list(resource)
     except kube.KubeError as error:

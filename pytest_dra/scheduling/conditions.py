@@ -12,6 +12,7 @@ import datetime
 from typing import Any
 from typing import Final
 
+from pytest_dra.api.times import moment_of
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import results_of
@@ -26,8 +27,7 @@ LATE: Final = "late"
 BINDING_TIMEOUT_S: Final = 600
 """Seconds that drivers have to fulfil binding conditions, as kube-scheduler's default."""
 
-TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-"""A Time of the API."""
+TIMEOUT_TEXT: Final = f"{BINDING_TIMEOUT_S // 60} minutes"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,21 +43,6 @@ class Readiness:
         return self.state in (FAILED, LATE)
 
 
-def stamp() -> str:
-    """Now, as a Time."""
-    return now().strftime(TIME_FORMAT)
-
-
-def now() -> datetime.datetime:
-    """The time that timeouts are counted by."""
-    return datetime.datetime.now(datetime.timezone.utc)
-
-
-def conditional(allocation: Json) -> bool:
-    """True if a device of an allocation has binding conditions."""
-    return any(one.get("bindingConditions") for one in results_of(allocation))
-
-
 def readiness(claim: Json, moment: datetime.datetime) -> Readiness:
     """How far the devices of a claim are at a moment; those without conditions are ready."""
     allocation = allocation_of(claim)
@@ -68,13 +53,10 @@ def readiness(claim: Json, moment: datetime.datetime) -> Readiness:
             found = _of_device(claim, result)
             if found.state == WAITING and _is_late(allocation, moment):
                 since = allocation["allocationTimestamp"]
-                return Readiness(LATE, f"{found.why} since {since}, for over {_MINUTES} minutes")
+                return Readiness(LATE, f"{found.why} since {since}, for over {TIMEOUT_TEXT}")
             if found.state != READY:
                 return found
     return Readiness(READY)
-
-
-_MINUTES: Final = BINDING_TIMEOUT_S // 60
 
 
 def _of_device(claim: Json, result: Json) -> Readiness:
@@ -96,9 +78,5 @@ def _of_device(claim: Json, result: Json) -> Readiness:
 
 
 def _is_late(allocation: Json, moment: datetime.datetime) -> bool:
-    text = str(allocation.get("allocationTimestamp") or "")
-    try:
-        since = datetime.datetime.strptime(text, TIME_FORMAT).replace(tzinfo=datetime.timezone.utc)
-    except ValueError:
-        return False
-    return (moment - since).total_seconds() > BINDING_TIMEOUT_S
+    since = moment_of(allocation.get("allocationTimestamp"))
+    return since is not None and (moment - since).total_seconds() > BINDING_TIMEOUT_S

@@ -18,6 +18,7 @@ from pytest_dra.allocator import Rules
 from pytest_dra.allocator import State
 from pytest_dra.allocator import nodes
 from pytest_dra.allocator import with_rules
+from pytest_dra.api.times import now
 from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling import extended
 from pytest_dra.scheduling.allocated import is_given_back
@@ -29,7 +30,6 @@ from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
 from pytest_dra.scheduling.cluster import requests_of
 from pytest_dra.scheduling.cluster import results_of
-from pytest_dra.scheduling.conditions import now
 from pytest_dra.scheduling.nodeallocatable import Devices
 from pytest_dra.scheduling.nodeallocatable import MappingError
 from pytest_dra.scheduling.nodeallocatable import footprint

@@ -21,6 +21,7 @@ from pytest_dra.scheduling import podresources
 from pytest_dra.scheduling.cluster import DeviceKey
 from pytest_dra.scheduling.cluster import device_of
 from pytest_dra.scheduling.cluster import results_of
+from pytest_dra.scheduling.extended import containers
 from pytest_dra.scheduling.podresources import HUGE
 from pytest_dra.scheduling.podresources import STATUSES
 
@@ -203,25 +204,18 @@ def _sum(known: Quantity | None, more: Quantity) -> Quantity:
 
 
 def _users(pod: Json, claim: str, entries: Mapping[str, str]) -> list[str]:
-    spec = pod.get("spec") or {}
     return [
         str(container.get("name"))
-        for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+        for container in containers(pod)
         for one in (container.get("resources") or {}).get("claims") or ()
         if entries.get(str(one.get("name"))) == claim
     ]
 
 
 def _why_not(pod: Json, node: Json, others: Iterable[Json]) -> str:
-    offered = podresources.allocatable(node)
-    if not offered:
-        return ""
-    used = podresources.used(others, with_devices=True)
-    for name, amount in podresources.requests(pod, with_devices=True).items():
+    for name in podresources.lacking(pod, node, others, with_devices=True):
         if name in _CHECKED or name.startswith(HUGE):
-            total = Quantity.parse(offered.get(name) or 0).nanos
-            if amount > total - used.get(name, 0):
-                return f"too little {name} with what devices take of it"
+            return f"too little {name} with what devices take of it"
     return ""
 
 

@@ -10,7 +10,6 @@ from typing import Final
 from pytest_dra.allocator import nodes
 from pytest_dra.allocator.taints import BLOCKING
 from pytest_dra.allocator.taints import tolerates
-from pytest_dra.api.quantity import Quantity
 from pytest_dra.scheduling import podresources
 from pytest_dra.scheduling.podresources import COUNTED
 
@@ -70,13 +69,7 @@ def _tainted(spec: Json, node: Json) -> str:
 def _resources(
     pod: Json, node: Json, others: Iterable[Json], backed: Sequence[str], *, with_devices: bool
 ) -> str:
-    offered = podresources.allocatable(node)
-    if not offered:
-        return ""
-    needs = podresources.requests(pod, with_devices=with_devices)
-    used = podresources.used(others, with_devices=with_devices)
-    for name, amount in needs.items():
-        total = Quantity.parse(offered.get(name) or 0).nanos
-        if name not in backed and amount > total - used.get(name, 0):
+    for name in podresources.lacking(pod, node, others, with_devices=with_devices):
+        if name not in backed:
             return f"too little {name}" if name != COUNTED else "too many pods"
     return ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 from typing import Final
@@ -115,10 +116,18 @@ def used(pods: Iterable[Json], *, with_devices: bool) -> Amounts:
     return total
 
 
-def allocatable(node: Json) -> Json:
-    """What a node offers; empty where nothing is known of it."""
-    found: Json = (node.get("status") or {}).get("allocatable") or {}
-    return found
+def lacking(pod: Json, node: Json, others: Iterable[Json], *, with_devices: bool) -> Iterator[str]:
+    """Resources of which a node has too little left for a pod; none where nothing is known of it.
+
+    ``others`` are the pods on it.
+    """
+    offered = (node.get("status") or {}).get("allocatable") or {}
+    if not offered:
+        return
+    taken = used(others, with_devices=with_devices)
+    for name, amount in requests(pod, with_devices=with_devices).items():
+        if amount > Quantity.parse(offered.get(name) or 0).nanos - taken.get(name, 0):
+            yield name
 
 
 def read(amounts: Mapping[str, Any]) -> Amounts:

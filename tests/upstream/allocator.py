@@ -124,11 +124,17 @@ def difference(want: Json, got: Json) -> str:
     return f"want {json.dumps(wanted)[:_SHOWN]}\n   got {json.dumps(given)[:_SHOWN]}"
 
 
-def _refuses(got: Json) -> bool:
-    nodes = [*(got.get("nodes") or ())]
-    for pod in got.get("pods") or ():
+def node_answers(found: Json) -> list[Json]:
+    """The answers for nodes, those of each pod among them."""
+    nodes = [*(found.get("nodes") or ())]
+    for pod in found.get("pods") or ():
         nodes += pod.get("nodes") or ()
-    return bool(got.get("setupError")) or any(one.get("class") == "fatal" for one in nodes)
+    return nodes
+
+
+def _refuses(got: Json) -> bool:
+    fatal = any(one.get("class") == "fatal" for one in node_answers(got))
+    return bool(got.get("setupError")) or fatal
 
 
 def _proved(wanted: list[Json], given: list[Json]) -> list[Json]:

@@ -24,6 +24,7 @@ from tests.upstream import allocatordraw
 from tests.upstream import allocatormutants
 from tests.upstream import allocatorpuzzles
 from tests.upstream.allocator import difference
+from tests.upstream.allocator import node_answers
 from tests.upstream.allocator import release
 from tests.upstream.scenario import Json
 from tests.upstream.scenario import answer
@@ -88,18 +89,14 @@ def _without(value: Any) -> Any:
 
 def timed_out(want: Json) -> bool:
     """True if the oracle has not got to its answer."""
-    nodes = [*(want.get("nodes") or ())]
-    for pod in want.get("pods") or ():
-        nodes += pod.get("nodes") or ()
-    return any(one.get("class") == "timeout" for one in nodes)
+    return any(one.get("class") == "timeout" for one in node_answers(want))
 
 
 def verdicts(want: Json) -> list[str]:
     """Kinds of the answers for nodes, to be counted."""
-    nodes = [*(want.get("nodes") or ())]
-    for pod in want.get("pods") or ():
-        nodes += pod.get("nodes") or ()
-    return [one.get("class") or ("nofit" if one.get("nofit") else "fits") for one in nodes]
+    return [
+        one.get("class") or ("nofit" if one.get("nofit") else "fits") for one in node_answers(want)
+    ]
 
 
 class Tally:

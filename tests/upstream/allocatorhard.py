@@ -17,6 +17,7 @@ from typing import Final
 
 from pytest_dra.allocator import BUDGET
 from tests.upstream.allocatorfuzz import verdicts
+from tests.upstream.allocatorpuzzles import slice_of
 from tests.upstream.scenario import answer
 
 Json = dict[str, Any]
@@ -36,11 +37,11 @@ def scenario(seed: int) -> Json:
         for number in range(draw.randint(10, 32))
     ]
     count = 2 if counted else 1
-    slices = [_slice("b", count, {"devices": devices})]
+    slices = [slice_of("b", count, {"devices": devices})]
     if counted:
         counters = {"m": _value(draw.randint(6, 30)), "c": _value(draw.randint(5, 20))}
         sets = [{"name": "s", "counters": counters}]
-        slices.append(_slice("a", count, {"sharedCounters": sets}))
+        slices.append(slice_of("a", count, {"sharedCounters": sets}))
     return {
         "id": f"h{seed}",
         "profile": draw.choice(("default", "all")),
@@ -55,12 +56,6 @@ def scenario(seed: int) -> Json:
 
 def _value(number: int) -> Json:
     return {"value": str(number)}
-
-
-def _slice(name: str, count: int, more: Json) -> Json:
-    pool = {"name": "p", "generation": 1, "resourceSliceCount": count}
-    spec = {"driver": _DRIVER, "pool": pool, "nodeName": "n1", **more}
-    return {"metadata": {"name": name}, "spec": spec}
 
 
 def _device(draw: random.Random, number: int, kinds: int, *, counted: bool, shared: bool) -> Json:

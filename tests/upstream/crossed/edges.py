@@ -34,6 +34,9 @@ def _where(name: str, text: str | list[str], devices: list[Json], **more: object
     return scenario(name, [pool("p", devices)], [claim("c", req("r", where=text))], **more)
 
 
+_LARGE_OR_SMALL: Final = first(
+    "r", req("large", where=f"{_A}.size == 2"), req("small", where=f"{_A}.size == 1")
+)
 _TWO: Final = [dev("a"), dev("b", at={"size": 2, "text": "x", "ver": "v1.2.3", "flag": True})]
 
 SCENARIOS: Final[list[Json]] = [
@@ -102,36 +105,15 @@ SCENARIOS: Final[list[Json]] = [
         "alternatives-across-claims",
         _sized(1, 2),
         [
-            claim(
-                "a",
-                first(
-                    "r",
-                    req("large", where=f"{_A}.size == 2"),
-                    req("small", where=f"{_A}.size == 1"),
-                ),
-            ),
-            claim(
-                "b",
-                first(
-                    "r",
-                    req("large", where=f"{_A}.size == 2"),
-                    req("small", where=f"{_A}.size == 1"),
-                ),
-            ),
+            claim("a", _LARGE_OR_SMALL),
+            claim("b", _LARGE_OR_SMALL),
         ],
     ),
     scenario(
         "alternatives-last-claim-wins",
         _sized(1, 2),
         [
-            claim(
-                "a",
-                first(
-                    "r",
-                    req("large", where=f"{_A}.size == 2"),
-                    req("small", where=f"{_A}.size == 1"),
-                ),
-            ),
+            claim("a", _LARGE_OR_SMALL),
             claim("b", req("r", where=f"{_A}.size == 2")),
         ],
     ),
