@@ -62,7 +62,7 @@ def _told_beside_another(bench: Bench, *, writes: int) -> Claim:
     Raises:
         Blocked: that has written none.
     """
-    own = Wanted(request="own", devices=bench.together(bench.devices(1)[0]))
+    own = Wanted(request="own", devices=bench.together(statuses.device_told(bench)))
     claim = bench.claims.create([own, Wanted(request="decoy", devices=())])
     results = [*results_of([own], driver=bench.driver), decoy("decoy")]
     claim = bench.allocate(claim, results)

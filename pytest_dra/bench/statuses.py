@@ -137,6 +137,22 @@ def device_told_ready(bench: Bench) -> Device | None:
     return next((each for each in free if (each.pool, each.name) in ready), None)
 
 
+def device_told(bench: Bench) -> Device:
+    """A device of a kind that the driver writes status of: some tell of network devices alone.
+
+    Raises:
+        Blocked: it writes none.
+    """
+    named = {
+        (entry.get("pool"), entry.get("device"))
+        for write in status_writes(bench) or told(bench)
+        for entry in sent_entries(write)
+        if entry.get("driver") == bench.driver
+    }
+    free = bench.one_of_each_kind()
+    return next((each for each in free if (each.pool, each.name) in named), free[0])
+
+
 def wait_for(bench: Bench, wanted: Callable[[], bool], *, within_s: float = WRITTEN_S) -> bool:
     """Wait for something that a driver writes; False if it has not in time, or has ended."""
     deadline = Deadline.after(bench.within(within_s))
