@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from pytest_dra.bench import Bench
+from pytest_dra.bench.publishing import slices_of
 from pytest_dra.bench.shipping import classes_must_select
 from pytest_dra.bench.shipping import manifests_must_pass
 from pytest_dra.cases import case
+from pytest_dra.checks import attributes
+from pytest_dra.checks import prepare
 from pytest_dra.spec import Level
+from pytest_dra.timeline import Mark
+from pytest_dra.waiting import pause
+
+HELD_S = 5.0
+"""So long are claims held: what a driver publishes of their use it has published by then."""
 
 
 @case("ATTR-001", Level.MUST, settles=True)
@@ -67,6 +75,34 @@ def test_attr_009_classes(dra_bench: Bench) -> None:
 def test_attr_010_driver_version(dra_bench: Bench) -> None:
     """an accelerator driver publishes its kernel driver version"""
     dra_bench.inspecting.must_pass("ATTR-010")
+
+
+@case("ATTR-011", Level.SHOULD, settles=True, apart_s=11)
+def test_attr_011_total(dra_bench: Bench) -> None:
+    """capacity is the device's total"""
+    instance = dra_bench.instance
+    dra_bench.published()
+    before, since = instance.slices(), len(dra_bench.timeline)
+    chosen = dra_bench.kinds_at_once()
+
+    def must_be_as_before(while_: str) -> None:
+        for entry in instance.slice_writes(since=since):
+            written = slices_of([entry])
+            attributes.capacity_must_stay(before, written, while_=while_, proof=[entry.serial])
+        attributes.capacity_must_stay(before, instance.slices(), while_=while_)
+
+    # What a driver that counts use writes now has its reason, if not a good one.
+    with dra_bench.timeline.disturbance("a claim of each kind"):
+        claims = [dra_bench.claim([device]) for device in chosen]
+        for claim in claims:
+            prepare.must_succeed(dra_bench.prepare(claim), claim.uid, what="Prepare")
+        pause(HELD_S)
+        must_be_as_before("while a claim of each kind is prepared")
+        text = "claims of each kind are released"
+        dra_bench.timeline.add(Mark(text=text, instance=instance.name))
+        for claim in claims:
+            dra_bench.unprepare(claim)
+    must_be_as_before("after the release of a claim of each kind")
 
 
 @case("ATTR-012", Level.SHOULD, settles=True)

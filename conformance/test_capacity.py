@@ -5,16 +5,20 @@ from __future__ import annotations
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
 from pytest_dra.bench import Device
+from pytest_dra.bench import observing
 from pytest_dra.bench.sharing import again_after_deletion
 from pytest_dra.bench.sharing import are_told
 from pytest_dra.bench.sharing import claim_with
 from pytest_dra.bench.sharing import exclusive
+from pytest_dra.bench.sharing import observed_share
+from pytest_dra.bench.sharing import rounded
 from pytest_dra.bench.sharing import share
 from pytest_dra.bench.sharing import shared_device
 from pytest_dra.cases import case
 from pytest_dra.checks import cdi_specs
 from pytest_dra.checks import prepare
 from pytest_dra.checks import state
+from pytest_dra.checks.shares import consumed_must_be_enforced
 from pytest_dra.checks.shares import ids_must_be_repeated
 from pytest_dra.checks.shares import must_be_apart
 from pytest_dra.checks.shares import policy_must_stay
@@ -58,6 +62,26 @@ def test_cap_003_release_of_one(dra_bench: Bench) -> None:
     now = cdi_specs.edits_of(dra_bench.instance.cdi(), ids)
     cdi_specs.edits_must_be_the_same(edits, now, what=what)
     prepare.must_be_the_same(first, dra_bench.prepare(other), other.uid, what=f"Prepare of {what}")
+
+
+@case("CAP-004", Level.SHOULD)
+def test_cap_004_consumed(dra_bench: Bench) -> None:
+    """the consumed capacity of the result is enforced"""
+    device = shared_device(dra_bench)
+    found = rounded(device)
+    if found is None:
+        raise NotApplicable(f"no capacity of device {device.name!r} is rounded up")
+    name, low, between, high = found
+
+    def seen(asked: str, consumed: str) -> str:
+        return observed_share(dra_bench, device, asked={name: asked}, consumed={name: consumed})
+
+    wanted = seen(high, high)
+    observing.must_differ(
+        [seen(low, low), wanted], of="shares", way_out="let it print the amount that a claim has"
+    )
+    now = seen(between, high)
+    consumed_must_be_enforced(now, wanted=wanted, requested=between, what=f"{high} {name}")
 
 
 @case("CAP-005", Level.MUST)

@@ -166,6 +166,15 @@ def test_cdi_007_host_paths(dra_bench: Bench) -> None:
         raise
 
 
+@case("CDI-008", Level.MAY)
+def test_cdi_008_lowest_version(dra_bench: Bench) -> None:
+    """cdiVersion is the lowest that fits"""
+    claim = _claim_with_digit(dra_bench)
+    dra_bench.prepare(claim)
+    dra_bench.unprepare(claim)
+    cdi_specs.versions_must_be_the_lowest(each.registry for each in _traffic(dra_bench))
+
+
 @case("CDI-009", Level.SHOULD)
 def test_cdi_009_not_writable(dra_bench: Bench) -> None:
     """spec files cannot be changed by others"""

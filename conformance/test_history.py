@@ -18,7 +18,10 @@ def test_idem_009_histories(dra_bench: Bench) -> None:
     player = Player(dra_bench, (first, second))
     soak = dra_bench.setup.soak
     more = histories.soaking(soak.seed) if soak.on else ()
-    for history in chain(histories.FIXED, histories.further(), more):
+    rebooting = histories.WITH_REBOOT if player.reboots else ()
+    usual = chain(histories.FIXED, histories.further(), rebooting, more)
+    for history in dra_bench.setup.replay or usual:
         violation = player.play(history)
         if violation is not None:
-            raise histories.shrunk(history, violation, player.play_anew)[1]
+            shortest, found = histories.shrunk(history, violation, player.play_anew)
+            raise histories.HistoryViolation(found, shortest)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
+from pytest_dra.bench.cycle import residue_of_all
 from pytest_dra.bench.cycle import run_in
 from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.cases import case
@@ -149,8 +150,8 @@ def test_idem_006_mixed_batch(dra_bench: Bench) -> None:
     reply = dra_bench.unprepare(old, new)
     for name, claim in (("A", old), ("B", new)):
         prepare.must_succeed(reply, claim.uid, what=f"{name} in Unprepare of A and B")
-        left = dra_bench.residue_of(claim, before)
-        state.nothing_may_be_left(left, expected=expected, what=f"{name}, with the other one")
+    left = residue_of_all([old, new], dra_bench.instance.tree(), before)
+    state.nothing_may_be_left(left, expected=expected, what="A and B in one call")
 
 
 @case("IDEM-008", Level.SHOULD)

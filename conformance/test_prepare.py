@@ -11,10 +11,15 @@ from pytest_dra.bench import Wanted
 from pytest_dra.bench.calls import claim_reads
 from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.configuring import entries
+from pytest_dra.bench.cycle import with_configuration
+from pytest_dra.bench.devices import NO_SUCH_DEVICE
+from pytest_dra.bench.devices import no_such
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks import registration
 from pytest_dra.checks import state
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
@@ -33,8 +38,6 @@ BATCH = 8
 ALL_DEVICES = 32
 """Most results that one claim can hold (contract 7.3)."""
 
-NO_SUCH_DEVICE = "no-such-device"
-
 EMPTY_CALLS = 3
 EMPTY_BATCH_S = 1.0
 EMPTY_LIMIT_S = 10.0
@@ -49,6 +52,9 @@ CONSUMER_WORDS = ("consumer", "group", "pod", "reserved", "share")
 """A refusal of several consumers says one of these."""
 
 BOTH = 2
+
+MALFORMED = "CONF-003"
+"""The case that says that a bad configuration is refused."""
 
 
 @case("PREP-023", Level.MUST)
@@ -70,6 +76,8 @@ def test_prep_023_one_claim(dra_bench: Bench) -> None:
         if instance.over:
             break
         reply = dra_bench.prepare(claim)
+    if reply.error_for(claim.uid) and not instance.over:
+        reply = with_configuration(dra_bench, claim, reply)
     prepare.must_succeed(reply, claim.uid, what="Prepare of one claim with one device")
     dra_bench.unprepare(claim)
 
@@ -195,8 +203,7 @@ def test_prep_007_unknown_device(dra_bench: Bench) -> None:
 
 def _claim_on_unknown_device(bench: Bench) -> Claim:
     pool = bench.devices(1)[0].pool
-    unknown = Device(pool=pool, name=NO_SUCH_DEVICE, spec={})
-    return bench.claim([unknown])
+    return bench.claim([no_such(pool)])
 
 
 @case("PREP-010", Level.MUST)
@@ -223,6 +230,8 @@ def test_prep_011_good_beside_bad(dra_bench: Bench) -> None:
                 "so that no bad claim can be made without a bad configuration",
                 way_out="features.OpaqueConfig and samples.bad_config in the profile",
             )
+    elif not dra_bench.prepare(bad).error_for(bad.uid):
+        raise Blocked(MALFORMED)
     reply = dra_bench.prepare(good, bad)
     if not reply.ok:
         raise Violation(
@@ -242,8 +251,7 @@ def _claim_with_bad_configuration(bench: Bench, device: Device) -> Claim | None:
     if not bench.profile.declares("OpaqueConfig") or not samples:
         return None
     parameters: Json = samples[0]
-    entry = {"opaque": {"driver": bench.driver, "parameters": parameters}}
-    return bench.claim([device], config=[entry])
+    return bench.claim([device], config=entries(bench.driver, parameters))
 
 
 @case("PREP-012", Level.SHOULD)

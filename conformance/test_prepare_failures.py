@@ -7,9 +7,14 @@ from concurrent.futures import wait
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
+from pytest_dra.bench.calls import RETRY_PAUSE_S
+from pytest_dra.bench.calls import TRIES
 from pytest_dra.bench.calls import abandon_prepare
 from pytest_dra.bench.calls import calls_with_claims
+from pytest_dra.bench.calls import retried
 from pytest_dra.bench.calls import wait_for_rest
+from pytest_dra.bench.devices import NO_SUCH_DEVICE
+from pytest_dra.bench.devices import no_such
 from pytest_dra.bench.obstacles import failing_reads
 from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.bench.obstacles import unwritable_cdi
@@ -20,10 +25,7 @@ from pytest_dra.checks import state
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
 from pytest_dra.waiting import pause
-
-RETRIES = 2
-RETRY_PAUSE_S = 2.0
-"""A kubelet asks again after a failure, and again; what works at the third time works."""
+from pytest_dra.wire.answers import NodeReply
 
 SERIALISED_S = 0.5
 """An Unprepare that is not answered in this time waits for the Prepare before it (V15)."""
@@ -73,12 +75,7 @@ def test_prep_014_repeated(dra_bench: Bench) -> None:
 
 def _must_work_again(bench: Bench, claim: Claim, *, after: str) -> None:
     what = f"repeated Prepare after {after}"
-    reply = bench.prepare(claim)
-    for _ in range(RETRIES):
-        if not reply.error_for(claim.uid):
-            break
-        pause(RETRY_PAUSE_S)
-        reply = bench.prepare(claim)
+    reply = retried(bench.prepare, claim)
     prepare.must_succeed(reply, claim.uid, what=what)
     allocated = claim.pairs(bench.driver)
     prepare.only_these_devices(reply, claim.uid, allocated=allocated, what=what)
@@ -100,11 +97,9 @@ def test_prep_016_abandoned(dra_bench: Bench) -> None:
             wait([releasing], timeout=SERIALISED_S)
         reply = releasing.result()
     what = "a claim whose Prepare was abandoned"
-    for _ in range(RETRIES):
-        if not reply.error_for(claim.uid):
-            break
+    if reply.error_for(claim.uid):
         pause(RETRY_PAUSE_S)
-        reply = dra_bench.unprepare(claim)
+        reply = retried(dra_bench.unprepare, claim, tries=TRIES - 1)
     prepare.must_succeed(reply, claim.uid, what=f"Unprepare of {what}")
     wait_for_rest(dra_bench)
     left = dra_bench.residue_of(claim, before)
@@ -112,6 +107,29 @@ def test_prep_016_abandoned(dra_bench: Bench) -> None:
     successor = dra_bench.claim([device])
     reply = dra_bench.prepare(successor)
     prepare.must_succeed(reply, successor.uid, what=f"Prepare on the device of {what}")
+
+
+@case("PREP-021", Level.MAY)
+def test_prep_021_error_texts(dra_bench: Bench) -> None:
+    """error texts name claim and device"""
+    device = dra_bench.devices(1)[0]
+    unknown = dra_bench.claim([no_such(device.pool)])
+    reply = dra_bench.prepare(unknown)
+    names = {"device": (NO_SUCH_DEVICE,), **_claim_to_name(unknown, reply)}
+    what = f"Prepare of a claim on device {NO_SUCH_DEVICE!r}"
+    prepare.error_must_name(reply, unknown.uid, names=names, what=what)
+    dra_bench.unprepare(unknown)
+    holder, second = dra_bench.claim([device]), dra_bench.claim([device])
+    dra_bench.prepare(holder)
+    reply = dra_bench.prepare(second)
+    what = f"Prepare of a second claim on device {device.name!r}"
+    names = _claim_to_name(second, reply)
+    prepare.error_must_name(reply, second.uid, names=names, what=what)
+
+
+def _claim_to_name(claim: Claim, reply: NodeReply) -> dict[str, tuple[str, ...]]:
+    """What the error of the whole call must name; to that of a claim the kubelet adds its name."""
+    return {} if reply.ok else {"claim": (claim.name, claim.uid)}
 
 
 @case("PREP-015", Level.SHOULD)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Wanted
-from pytest_dra.bench.observing import blocks
+from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.observing import must_differ
 from pytest_dra.bench.observing import observed
+from pytest_dra.bench.observing import samples_at_least
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks.settings import setting_must_be
 from pytest_dra.spec import Level
-from pytest_dra.spec import UnsupportedEnvironment
 
 MAIN, BIG, SMALL = "gpu", "big", "small"
 CHOSEN = f"{MAIN}/{BIG}"
 SETTINGS = 3
+OWN = "that of the chosen alternative's own configuration, which comes last"
 
 
 @case("PRIO-001", Level.MUST)
@@ -44,24 +45,23 @@ def test_prio_002_request_names(dra_bench: Bench) -> None:
 @case("PRIO-003", Level.MUST)
 def test_prio_003_configuration(dra_bench: Bench) -> None:
     """only configuration of the chosen alternative applies"""
-    samples = dra_bench.profile.samples.good_config
-    if len(samples) < SETTINGS:
-        raise UnsupportedEnvironment(
-            f"{SETTINGS} different settings are needed, samples.good_config has {len(samples)}",
-            way_out="give as many that hooks.observe tells apart",
-        )
-    wanted = _wanted(dra_bench)
-    settings = dict(zip((MAIN, CHOSEN, f"{MAIN}/{SMALL}"), samples, strict=False))
+    samples = samples_at_least(dra_bench, SETTINGS)
+    wanted, name = _wanted(dra_bench), dra_bench.driver
+    settings = dict(zip((MAIN, CHOSEN, f"{MAIN}/{SMALL}"), samples, strict=True))
     what = f"a claim with one configuration for {CHOSEN}"
     alone = {
-        name: observed(dra_bench, wanted, blocks(dra_bench, [(sample, [CHOSEN])]), what=what)
-        for name, sample in settings.items()
+        request: observed(dra_bench, wanted, entries(name, sample, requests=[CHOSEN]), what=what)
+        for request, sample in settings.items()
     }
     must_differ(list(alone.values()))
     what = f"a claim with a result for {CHOSEN} and configurations for {', '.join(settings)}"
-    config = blocks(dra_bench, [(sample, [name]) for name, sample in settings.items()])
+    config = [
+        entry
+        for request, sample in settings.items()
+        for entry in entries(name, sample, requests=[request])
+    ]
     seen = observed(dra_bench, wanted, config, what=what)
-    setting_must_be(seen, wanted=alone[CHOSEN], others=alone, what=what)
+    setting_must_be(seen, wanted=alone[CHOSEN], others=alone, what=what, want=OWN)
 
 
 def _wanted(bench: Bench) -> Wanted:

@@ -7,12 +7,18 @@ from pathlib import PurePosixPath
 from pytest_dra.bench import Bench
 from pytest_dra.bench import longnames
 from pytest_dra.bench import sockets
+from pytest_dra.bench.registration import listening
 from pytest_dra.cases import case
 from pytest_dra.checks import registration
 from pytest_dra.spec import Level
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
 
 GRACE_S = 30.0
 """A pod's default grace period."""
+
+NOTICED_S = 60.0
+"""Deadline for a driver to see that its registration socket is gone."""
 
 REGISTRY = PurePosixPath("/var/lib/kubelet/plugins_registry")
 """Where the registration socket of a driver on a real node lies."""
@@ -54,3 +60,24 @@ def test_reg_012_removed(dra_bench: Bench) -> None:
         )
         instance.start_again()
         dra_bench.forget()
+
+
+@case("REG-013", Level.MAY, apart_s=1)
+def test_reg_013_wiped(dra_bench: Bench) -> None:
+    """a wiped registry directory is noticed"""
+    instance, found = dra_bench.instance, dra_bench.answering()
+    limit_s = dra_bench.within(NOTICED_S)
+    others = {path for path in listening(instance) if path != found.socket}
+    with dra_bench.timeline.disturbance("registration socket deleted"):
+        instance.place.reached(found.socket).unlink(missing_ok=True)
+        noticed = poll(
+            lambda: instance.over or any(path not in others for path in listening(instance)),
+            Deadline.after(limit_s),
+        )
+        registration.removal_must_be_noticed(
+            found.socket.name, noticed=bool(noticed), within_s=limit_s
+        )
+        if instance.over:
+            instance.start_again()
+        dra_bench.forget()
+        dra_bench.registration()

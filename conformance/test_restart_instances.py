@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
+from pytest_dra.bench.cycle import residue_of_all
 from pytest_dra.bench.sockets import Socket
 from pytest_dra.bench.successor import Serving
 from pytest_dra.bench.successor import Successor
@@ -72,10 +73,9 @@ def test_rst_009_shared_work(dra_bench: Bench) -> None:
         _must_release(second, claim, what="Unprepare by instance 2 after the end of 1")
         now = instances.kept_of(instance.slices())
         instances.slices_must_stay(published, now, during="an exchange of instances")
-        for each in (claim, successor_claim):
-            left = dra_bench.residue_of(each, before)
-            expected = dra_bench.plain_cycle().residue
-            state.nothing_may_be_left(left, expected=expected, what="a claim of two instances")
+        left = residue_of_all([claim, successor_claim], instance.tree(), before)
+        expected = dra_bench.plain_cycle().residue
+        state.nothing_may_be_left(left, expected=expected, what="claims of two instances")
         instance.start_again()
         dra_bench.forget()
 

@@ -6,12 +6,19 @@ from pytest_dra.bench import Bench
 from pytest_dra.bench import Wanted
 from pytest_dra.bench.ailing import NOTICED_S
 from pytest_dra.bench.ailing import ailing
+from pytest_dra.bench.ailing import as_published
+from pytest_dra.bench.ailing import let_time_pass
+from pytest_dra.bench.ailing import pair_of
 from pytest_dra.bench.ailing import tainted
+from pytest_dra.bench.ailing import updates_of
 from pytest_dra.bench.ailing import wait_for
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks import taints
 from pytest_dra.spec import Level
+
+ONCE = 1
+"""One needless update may have had a reason."""
 
 
 @case("TAINT-001", Level.MUST, settles=True)
@@ -36,6 +43,26 @@ def test_taint_003_stays_published(dra_bench: Bench) -> None:
         taints.must_be_tainted(found, device=device.name, within_s=limit)
     found = wait_for(dra_bench, device, lambda found: bool(found and not found.get("taints")))
     taints.must_be_as_before(found, device.spec, device=device.name, within_s=limit)
+
+
+@case("TAINT-004", Level.SHOULD)
+def test_taint_004_time_kept(dra_bench: Bench) -> None:
+    """timeAdded is kept"""
+    dra_bench.wait_published()
+    device, other = pair_of(dra_bench)
+    with ailing(dra_bench, device):
+        before = tainted(dra_bench, device)
+        let_time_pass(before)
+        with ailing(dra_bench, other):
+            tainted(dra_bench, other)
+            after = f"device {other.name!r} has become faulty as well"
+            now = as_published(dra_bench, device)
+            taints.times_must_stay(before, now, device=device.name, after=after)
+        now = as_published(dra_bench, device)
+        after = f"device {other.name!r} has been healed"
+        taints.times_must_stay(before, now, device=device.name, after=after)
+    changes = updates_of(dra_bench)
+    taints.times_must_not_be_all_that_changes(changes, most=ONCE)
 
 
 @case("TAINT-005", Level.MUST)

@@ -7,6 +7,7 @@ from pytest_dra.bench import Claim
 from pytest_dra.bench import Device
 from pytest_dra.bench.calls import abandon_prepare
 from pytest_dra.bench.calls import calls_with_claims
+from pytest_dra.bench.calls import retried
 from pytest_dra.bench.calls import wait_for_rest
 from pytest_dra.bench.obstacles import held_reads
 from pytest_dra.bench.obstacles import unreachable_api
@@ -25,10 +26,6 @@ from pytest_dra.waiting import pause
 
 CALLS = 3
 """Calls that a judgement of latency needs (the catalogue's field ``traffic``)."""
-
-RETRIES = 2
-RETRY_PAUSE_S = 2.0
-"""A kubelet calls again after a failure; what works at the third time works."""
 
 REGISTERED_S = 60.0
 """Deadline for a driver with damaged state to register."""
@@ -103,12 +100,7 @@ def test_unp_010_damaged_state(dra_bench: Bench) -> None:
         instance.start_again()
         dra_bench.forget()
         instance.plugin(within_s=REGISTERED_S)
-        reply = dra_bench.unprepare(claim)
-        for _ in range(RETRIES):
-            if not reply.error_for(claim.uid) or instance.over:
-                break
-            pause(RETRY_PAUSE_S)
-            reply = dra_bench.unprepare(claim)
+        reply = retried(dra_bench.unprepare, claim, unless=lambda: instance.over)
     state.damage_must_not_block(
         reply.error_for(claim.uid),
         output=instance.driver.log_tail() if instance.over else "",

@@ -170,8 +170,7 @@ class ApiServer:
         self, namespace: str, name: str, *, timeout_s: float, api: str = RESOURCE_API
     ) -> dict[str, Any]:
         """GET a ResourceClaim under one version of the API; ApiError if it cannot be had."""
-        path = f"{api}/namespaces/{_part(namespace)}/resourceclaims/{_part(name)}"
-        return self.request("GET", path, timeout_s=timeout_s)
+        return self.request("GET", claim_path(namespace, name, api=api), timeout_s=timeout_s)
 
     def node_uid(self, name: str) -> str | None:
         """The UID of a Node, None if there is none or we may not look."""
@@ -183,6 +182,11 @@ class ApiServer:
                 return None
             raise
         return str((node.get("metadata") or {}).get("uid") or "") or None
+
+
+def claim_path(namespace: str, name: str, *, api: str = RESOURCE_API) -> str:
+    """The path of a ResourceClaim."""
+    return f"{api}/namespaces/{_part(namespace)}/resourceclaims/{_part(name)}"
 
 
 def _headers(server: Server, method: str, body: Any) -> dict[str, str]:

@@ -27,6 +27,9 @@ GONE_GET_S: Final = 5.0
 GETS_MARGIN_S: Final = 2.0
 """Left of the call's deadline for the work after the claim has been read."""
 
+POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
+"""Annotation of claims that were made from a template."""
+
 SHARE_HASH: Final = 8
 """Hex digits that tell apart what one claim holds: 32 results at most, so collisions are out."""
 
@@ -92,9 +95,13 @@ class Held:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """What a claim holds of this driver, as allocated; equal if nothing has changed."""
+    """What a claim holds of this driver, as allocated; equal if nothing has changed.
+
+    ``pod_claim``: the name that the pod has for a claim that was made for it.
+    """
 
     held: tuple[Held, ...]
+    pod_claim: str = dataclasses.field(default="", compare=False)
 
     def same_devices(self, other: Allocation) -> bool:
         """True if both hold the same devices for the same requests, settings apart."""
@@ -104,6 +111,8 @@ class Allocation:
 
 class Claims:
     """Reads claims and finds what they hold of one driver."""
+
+    configs: type[Configs] = Configs
 
     def __init__(self, driver: str, source: ClaimSource) -> None:
         self.driver = driver
@@ -149,7 +158,8 @@ class Claims:
         results = self.own((allocation.get("devices") or {}).get("results") or [])
         if not results:
             raise ClaimError(f"claim {ref} holds no device of {self.driver}")
-        configs = Configs(allocation, self.driver, {str(r.get("request", "")) for r in results})
+        requests = {str(result.get("request", "")) for result in results}
+        configs = self.configs(allocation, self.driver, requests)
         made: dict[tuple[str, str, str], Held] = {}
         for result in results:
             held = self.one(result, configs)
@@ -158,7 +168,7 @@ class Claims:
                 together = dict.fromkeys(made[key].requests + held.requests)
                 held = dataclasses.replace(made[key], requests=tuple(together))
             made[key] = held
-        return Allocation(held=tuple(made.values()))
+        return Allocation(held=tuple(made.values()), pod_claim=_pod_claim(claim))
 
     def unallocated(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
         """What to do with a claim that has no allocation: refuse it."""
@@ -180,6 +190,13 @@ class Claims:
             admin=result.get("adminAccess") is True,
             config=configs.of(request),
         )
+
+
+def _pod_claim(claim: dict[str, Any]) -> str:
+    """The name of the claim in its pod; empty where it is not legal as a part of a path."""
+    annotations = (claim.get("metadata") or {}).get("annotations") or {}
+    name = str(annotations.get(POD_CLAIM) or "")
+    return name if names.is_label(name) else ""
 
 
 def _amounts(consumed: Any) -> tuple[tuple[str, str], ...]:

@@ -8,21 +8,26 @@ import threading
 from typing import Final
 
 from pytest_dra.fake_driver.apiserver import ApiServer
+from pytest_dra.fake_driver.binder import Binder
 from pytest_dra.fake_driver.cdi_store import CdiStore
 from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.endpoint import Endpoint
 from pytest_dra.fake_driver.errors import StartError
+from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.hotplug import Hotplug
 from pytest_dra.fake_driver.inventory import Inventories
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.manifests import Manifests
+from pytest_dra.fake_driver.metadata import Metadata
 from pytest_dra.fake_driver.options import Options
+from pytest_dra.fake_driver.partitions import Partitions
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
 from pytest_dra.fake_driver.registration import Registration
 from pytest_dra.fake_driver.service import DraService
 from pytest_dra.fake_driver.slices import Slices
+from pytest_dra.fake_driver.statuses import Statuses
 
 LOOK_S: Final = 1.0
 """How often the registration socket is looked after, which offers no event."""
@@ -51,6 +56,11 @@ class Parts:
     publisher: type[Publisher] = Publisher
     manifests: type[Manifests] = Manifests
     hotplug: type[Hotplug] = Hotplug
+    health: type[Health] = Health
+    metadata: type[Metadata] = Metadata
+    partitions: type[Partitions] = Partitions
+    statuses: type[Statuses] = Statuses
+    binder: type[Binder] = Binder
 
 
 class Driver:
@@ -67,10 +77,23 @@ class Driver:
         self.cdi = parts.cdi(options)
         self.ledger = parts.ledger(options.data_dir, self.cdi)
         self.ledger.version = options.state_version
-        self.preparer = parts.preparer(inventory, claims, self.ledger, self.cdi)
-        service = parts.service(self.preparer)
+        self.metadata = parts.metadata(options)
+        self.preparer = parts.preparer(
+            inventory,
+            claims,
+            self.ledger,
+            self.cdi,
+            self.metadata,
+            parts.partitions(options),
+            parts.statuses(options, api),
+        )
+        self.binder = parts.binder(options, api, inventory)
+        self.health = parts.health(options, self.preparer)
+        service = parts.service(self.preparer, self.health)
         registration = parts.registration(
-            options.driver_name, options.dra_socket, service.versions()
+            options.driver_name,
+            options.dra_socket,
+            (*service.versions(), *self.health.advertised()),
         )
         self.endpoint = parts.endpoint(options, service, registration)
         self.publisher = parts.publisher(options, api, parts.slices(options, inventory))
@@ -80,11 +103,16 @@ class Driver:
         try:
             self.cdi.open()
             self.ledger.open()
+            self.metadata.open()
+            self.preparer.open()
         except OSError as error:
             raise StartError(f"{error.filename}: {error.strerror}; mend the directory") from error
         self.endpoint.open()
         threading.Thread(target=self._publish, name="publisher", daemon=True).start()
+        self.binder.start()
         threading.Thread(target=self._follow_hotplug, name="hotplug", daemon=True).start()
+        if self.metadata.on:
+            threading.Thread(target=self._follow_updates, name="metadata", daemon=True).start()
 
     def _publish(self) -> None:
         try:
@@ -95,6 +123,9 @@ class Driver:
 
     def _follow_hotplug(self) -> None:
         self.hotplug.follow(self.publisher.stopping, self._change)
+
+    def _follow_updates(self) -> None:
+        self.metadata.follow(self.publisher.stopping)
 
     def _change(self, inventory: Inventory) -> bool:
         self.preparer.inventory = inventory
@@ -110,5 +141,7 @@ class Driver:
     def stop(self) -> None:
         """Leave the registry and stop serving; slices and prepared claims stay."""
         self.publisher.stopping.set()
+        self.health.close()
+        self.binder.stopping.set()
         self.endpoint.close(GRACE_S)
         _log.info("stopped")

@@ -52,6 +52,13 @@ _MODULES: Final = (
     "faults_manifests",
     "faults_shares",
     "faults_pods",
+    "faults_health",
+    "faults_metadata",
+    "faults_configuration",
+    "faults_status",
+    "faults_binding",
+    "faults_strain",
+    "faults_security",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

@@ -8,8 +8,12 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.fake_driver.faults import fault
+from pytest_dra.fake_driver.faults_health import is_held
 from pytest_dra.fake_driver.faults_slice import ExtraSlices
 from pytest_dra.fake_driver.faults_slice import in_extra_pool
+from pytest_dra.fake_driver.hotplug import Hotplug
+from pytest_dra.fake_driver.inventory import Inventories
+from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.inventory import Pool
 from pytest_dra.fake_driver.slices import PoolSlices
 from pytest_dra.fake_driver.slices import Slices
@@ -126,3 +130,40 @@ class LessThanNothing(SpoiltDevices):
 class TwoSlashes(SpoiltDevices):
     def spoil(self, device: Device, *, last: bool) -> None:
         device["attributes"]["a.example.com/b/c"] = {"bool": True}
+
+
+_BY_USE: Final = "subtract prepared memory from the published capacity"
+
+TALLY: Final = "tally"
+
+ONE_EACH: Final = ("gpu-0", "nic-0", f"{TALLY}-0")
+"""A device of each kind: only this case has claims on all of them at a time."""
+
+
+@fault("ATTR-011", _BY_USE)
+class WithTally(Inventories):
+    """One more device, of a kind of its own."""
+
+    def further(self) -> list[Pool]:
+        device = {
+            "name": f"{TALLY}-0",
+            "attributes": {"kind": {"string": TALLY}, "driverVersion": {"version": "1.4.2"}},
+            "capacity": {"memory": {"value": "16Gi"}},
+        }
+        pool = Pool(name=f"{self.options.node_name}-{TALLY}", devices=(device,))
+        return [*super().further(), pool]
+
+
+@fault("ATTR-011", _BY_USE)
+class CountsUse(Hotplug):
+    def present(self) -> Inventory:
+        found = super().present()
+        if not all(is_held(self.options, name) for name in ONE_EACH):
+            return found
+        return Inventory(tuple(self._less(pool) for pool in found.pools))
+
+    def _less(self, pool: Pool) -> Pool:
+        if not pool.name.endswith(TALLY):
+            return pool
+        rest = {"capacity": {"memory": {"value": "0"}}}
+        return dataclasses.replace(pool, devices=tuple({**each, **rest} for each in pool.devices))

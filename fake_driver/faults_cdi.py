@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
+from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from typing import Final
@@ -12,14 +14,22 @@ from typing import Final
 from pytest_dra.fake_driver import files
 from pytest_dra.fake_driver.cdi_store import FILE_MODE
 from pytest_dra.fake_driver.cdi_store import CdiStore
+from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
+from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.faults_claim import AlteredAnswers
+from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.record import Prepared
 from pytest_dra.fake_driver.record import Record
+from pytest_dra.fake_driver.service import Answer
+from pytest_dra.fake_driver.service import DraService
 
 STEP_S: Final = 0.05
 """Between the two steps of CDI-004, as its text has it."""
+
+NEWEST: Final = "1.1.0"
+"""Newest cdiVersion that runtimes know."""
 
 GROUP: Final = 4711
 """A supplemental group that no machine has by chance."""
@@ -29,32 +39,36 @@ _NAMED_AFTER_DEVICE = (
 )
 
 
-def _device_name(device: str, share_id: str) -> str:
-    return f"{device}-{share_id}" if share_id else device
+def _named_after_device(name: str, uid: str) -> str:
+    """Without the claim: the device, and what tells apart those who use it at the same time."""
+    return name.removeprefix(f"{uid}-")
 
 
 @fault("CDI-003", _NAMED_AFTER_DEVICE)
 class DeviceSpecs(CdiStore):
     def device(self, record: Record, held: Held) -> dict[str, Any]:
         made = super().device(record, held)
-        made["name"] = _device_name(held.device, held.share_id)
+        made["name"] = _named_after_device(made["name"], record.ref.uid)
         made["containerEdits"]["env"].append(f"FAKE_CLAIM_UID={record.ref.uid}")
         return made
 
 
 @fault("CDI-003", _NAMED_AFTER_DEVICE)
-class DeviceIds(AlteredAnswers):
-    def alter(self, devices: tuple[Prepared, ...]) -> tuple[Prepared, ...]:
+class DeviceIds(DraService):
+    def prepare_one(self, ref: ClaimRef, call: Call) -> Answer:
+        answer = super().prepare_one(ref, call)
+        if isinstance(answer, ClaimError):
+            return answer
         return tuple(
-            dataclasses.replace(
-                device,
-                cdi_ids=tuple(
-                    f"{id.partition('=')[0]}={_device_name(device.device, device.share_id)}"
-                    for id in device.cdi_ids
-                ),
-            )
-            for device in devices
+            dataclasses.replace(device, cdi_ids=tuple(_renamed(device.cdi_ids, ref.uid)))
+            for device in answer
         )
+
+
+def _renamed(ids: Iterable[str], uid: str) -> Iterator[str]:
+    for id in ids:
+        kind, _, name = id.partition("=")
+        yield f"{kind}={_named_after_device(name, uid)}"
 
 
 @fault("CDI-004", "write the final file in two steps, 50 ms apart, with a close between them")
@@ -75,11 +89,22 @@ def _append(path: Path, data: bytes, flags: int) -> None:
         file.write(data)
 
 
+@fault("CDI-008", "declare the newest known version in every spec")
+class NewestVersion(CdiStore):
+    def spec(self, record: Record) -> dict[str, Any]:
+        return {**super().spec(record), "cdiVersion": NEWEST}
+
+
 @fault("CDI-006", "write claim specs into the static directory")
 class StaticSpecs(CdiStore):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.root = self.options.static_cdi_root
+
+    def remove(self, ref: ClaimRef) -> None:
+        super().remove(ref)
+        # A predecessor without the fault has written where it should.
+        files.remove(self.options.cdi_root / self.path(ref).name)
 
 
 class AlteredEdits(CdiStore):
@@ -126,7 +151,11 @@ class RenamedFromElsewhere(CdiStore):
         path = self.path(record.ref)
         elsewhere = self.options.data_dir / f"{path.name}{files.TEMPORARY}"
         files.write(elsewhere, self.encode(self.spec(record)), mode=FILE_MODE)
-        elsewhere.rename(path)
+        try:
+            elsewhere.rename(path)
+        except OSError:
+            elsewhere.unlink()
+            raise
 
 
 @fault("CDI-016", "add a null entry to the claim's mounts")

@@ -295,6 +295,9 @@ class WritesTwice(CdiStore):
 @fault("CDI-010", "build the file name from namespace, claim name and UID without shortening")
 class UnboundedName(CdiStore):
     def path(self, ref: ClaimRef) -> Path:
+        if not ref.name:
+            # All that a damaged checkpoint tells is the UID.
+            return next(self.root.glob(f"{self.driver}-claim_*{ref.uid}.json"), super().path(ref))
         return self.root / f"{self.driver}-claim_{ref.namespace}_{ref.name}_{ref.uid}.json"
 
     def remove(self, ref: ClaimRef) -> None:

@@ -24,7 +24,9 @@ from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ClaimGoneError
+from pytest_dra.fake_driver.errors import UnknownDeviceError
 from pytest_dra.fake_driver.faults import fault
+from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.ledger import DAMAGED
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
@@ -128,11 +130,20 @@ class Detached(Preparer):
             return self.settle(ref, allocation, call)
 
 
+@fault("PREP-021", "return the text `error` for an unknown device")
+class SaysError(Preparer):
+    def check(self, ref: ClaimRef, allocation: Allocation, call: Call) -> None:
+        try:
+            super().check(ref, allocation, call)
+        except UnknownDeviceError as error:
+            raise UnknownDeviceError("error") from error
+
+
 class Tired(DraService):
     """Has one slow call: the third of a method, of a process that began on empty directories."""
 
-    def __init__(self, preparer: Preparer) -> None:
-        super().__init__(preparer)
+    def __init__(self, preparer: Preparer, health: Health) -> None:
+        super().__init__(preparer, health)
         self.is_first = not preparer.ledger.directory.exists()
         self.calls = 0
 

@@ -4,6 +4,7 @@ LIFE), each in an extra pool."""
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from typing import Any
 
 from pytest_dra.fake_driver.claims import Allocation
@@ -17,6 +18,10 @@ from pytest_dra.fake_driver.hotplug import Hotplug
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
+from pytest_dra.fake_driver.publisher import Publisher
+from pytest_dra.fake_driver.publisher import with_taints
+from pytest_dra.fake_driver.slices import PoolSlices
+from pytest_dra.fake_driver.slices import Slices
 
 
 class Tainted(OneSpoiltDevice):
@@ -52,6 +57,13 @@ class TakesAway(Hotplug):
                 left[-1] = self.tainted(left[-1])
             pools.append(dataclasses.replace(pool, devices=tuple(left)))
         return Inventory(tuple(pools))
+
+
+@fault("TAINT-004", "send the taint with timeAdded = now in each publication")
+class AddedNow(Publisher):
+    def with_times(self, spec: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return with_taints(spec, lambda name, taint: now)
 
 
 @fault("TAINT-005", "refuse Unprepare for a tainted device")
@@ -92,6 +104,21 @@ class FailureAlone(OneSpoiltDevice):
     def spoilt(self, device: Device) -> Device:
         failed = [f"{self.options.driver_name}/failed"]
         return {**device, "bindingFailureConditions": failed}
+
+
+@fault(
+    "FEAT-001",
+    "publish no network-attached pool though the profile declares NetworkAttached",
+)
+class NodesOnly(Slices):
+    """The rest of the fault is in the profile."""
+
+    def wanted(self) -> list[PoolSlices]:
+        return [
+            pool
+            for pool in super().wanted()
+            if not any(spec.get("allNodes") or spec.get("nodeSelector") for spec in pool.specs)
+        ]
 
 
 @in_extra_pool("LIFE-011", "in an extra pool, map to the resource `example.com/foo`")

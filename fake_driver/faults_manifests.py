@@ -58,6 +58,16 @@ class Everything(SpoiltRole):
     rule: ClassVar[dict[str, Any]] = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 
+@fault("SEC-002", "take one verb that the driver uses (create of resourceslices) out of the role")
+class CannotCreate(Spoilt):
+    kind = "ClusterRole"
+
+    def spoil(self, item: dict[str, Any]) -> None:
+        for rule in item["rules"]:
+            if "resourceslices" in rule["resources"]:
+                rule["verbs"] = [verb for verb in rule["verbs"] if verb != "create"]
+
+
 @fault("STAT-004", "grant resourceclaims/status only")
 class StatusAlone(SpoiltRole):
     rule: ClassVar[dict[str, Any]] = {
@@ -65,6 +75,10 @@ class StatusAlone(SpoiltRole):
         "resources": ["resourceclaims/status"],
         "verbs": ["update", "patch"],
     }
+
+    def spoil(self, item: dict[str, Any]) -> None:
+        item["rules"] = [each for each in item["rules"] if "driver" not in str(each["resources"])]
+        super().spoil(item)
 
 
 class SpoiltPods(Spoilt):
@@ -87,3 +101,9 @@ class Surges(SpoiltPods):
 
     def spoil(self, item: dict[str, Any]) -> None:
         item["spec"]["updateStrategy"]["rollingUpdate"] = {"maxSurge": 1}
+
+
+@fault("HLTH-011", "leave out the livenessProbe")
+class NoProbe(SpoiltPods):
+    def spoil(self, item: dict[str, Any]) -> None:
+        del item["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]

@@ -49,6 +49,12 @@ class SocketInDataDirectory(Endpoint):
         return self.options.data_dir / self.options.registration_socket.name
 
 
+@fault("REG-013", "keep serving on the unlinked inode")
+class LooksAway(Endpoint):
+    def look_after(self) -> None:
+        """Nothing to see."""
+
+
 @fault("REG-002", "answer type `DevicePlugin`")
 class OtherType(Registration):
     plugin_type = "DevicePlugin"

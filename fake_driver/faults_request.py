@@ -17,6 +17,7 @@ from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ClaimGoneError
 from pytest_dra.fake_driver.faults import fault
+from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
@@ -97,8 +98,8 @@ class ServesAnyConsumers(Claims):
 class SetPerVersion(DraService):
     """The second set, that of v1beta1, is made when it is first needed."""
 
-    def __init__(self, preparer: Preparer) -> None:
-        super().__init__(preparer)
+    def __init__(self, preparer: Preparer, health: Health) -> None:
+        super().__init__(preparer, health)
         self.beta: DraService | None = None
 
     def handler(self, version: str) -> grpc.GenericRpcHandler[Any, Any]:
@@ -108,5 +109,14 @@ class SetPerVersion(DraService):
             good = self.preparer
             ledger = Ledger(good.ledger.data_dir / "v1beta1", good.cdi)
             ledger.open()
-            self.beta = DraService(Preparer(good.inventory, good.claims, ledger, good.cdi))
+            again = Preparer(
+                good.inventory,
+                good.claims,
+                ledger,
+                good.cdi,
+                good.metadata,
+                good.partitions,
+                good.statuses,
+            )
+            self.beta = DraService(again, self.health)
         return self.beta.handler(version)

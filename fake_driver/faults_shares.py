@@ -17,6 +17,7 @@ from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.ledger import Ledger
+from pytest_dra.fake_driver.partitions import Partitions
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.publisher import Publisher
@@ -46,6 +47,24 @@ class ReleasesAll(Preparer):
                 super().release(other.ref, call)
 
 
+@fault("CAP-004", "apply the amount of the request")
+class AsAsked(Claims):
+    def held(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
+        allocation = super().held(ref, claim)
+        asked = {
+            str(request["name"]): request["exactly"]["capacity"]["requests"]
+            for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
+            if (request.get("exactly") or {}).get("capacity")
+        }
+        held = tuple(self._as_asked(one, asked) for one in allocation.held)
+        return dataclasses.replace(allocation, held=held)
+
+    def _as_asked(self, one: Held, asked: dict[str, dict[str, str]]) -> Held:
+        more = asked.get(one.requests[0], {})
+        amounts = [(name, str(more.get(name, amount))) for name, amount in one.consumed]
+        return dataclasses.replace(one, consumed=tuple(amounts))
+
+
 @fault("CAP-005", "index the results by pool and device, so that the second replaces the first")
 class ByDevice(Claims):
     def held(self, ref: ClaimRef, claim: dict[str, Any]) -> Allocation:
@@ -56,7 +75,7 @@ class ByDevice(Claims):
             for one in allocation.held
             if not one.share_id or shares[(one.pool, one.device)] is one
         ]
-        return Allocation(held=tuple(kept))
+        return dataclasses.replace(allocation, held=tuple(kept))
 
 
 _BY_USE: Final = "derive the policy from current use"
@@ -131,6 +150,31 @@ class NoShareId(DraService):
             else tuple(dataclasses.replace(one, share_id="") for one in answer)
             for uid, answer in answers.items()
         }
+
+
+class NoGroups(Room):
+    """Does not look at compatibility groups."""
+
+    def are_incompatible(self, entries: list[dict[str, Any]]) -> bool:
+        return False
+
+
+@fault("PART-007", "leave the partition on Unprepare")
+class LeavesPartition(Partitions):
+    def remove(self, ref: ClaimRef) -> None:
+        """The next start finds it."""
+
+
+@fault("PART-008", "accept any combination")
+class AcceptsAnyGroups(Preparer):
+    def room(self) -> Room:
+        return NoGroups(self.inventory)
+
+
+@fault("PART-009", "send the field in each publication, for ever")
+class SendsGroups(Publisher):
+    def leave_out_groups(self) -> None:
+        """Nothing is left out."""
 
 
 class NoCounters(Room):

@@ -1,4 +1,4 @@
-"""What a modern driver publishes besides plain devices: ``--features`` adds a pool for each.
+"""What a modern driver has besides plain devices: ``--features`` adds a pool or service for each.
 
 A feature whose gate is off loses its fields on the way; ``lists`` alone is refused then.
 """
@@ -10,6 +10,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 from typing import Final
+
+HEALTH: Final = "health"
+METADATA: Final = "metadata"
+
+SERVICES: Final = (HEALTH, METADATA)
+"""Features that the driver has of itself, without a pool of their own."""
+
+SLOTS: Final = 2
+"""Partitions that can be made."""
+
+PORTS: Final = 2
+"""Network interfaces."""
+
+ATTACHED: Final = 2
+"""Devices that are attached when they are needed."""
 
 HALVES: Final = 2
 """Parts of a partitionable device."""
@@ -101,15 +116,29 @@ def _shares(driver: str) -> dict[str, Any]:
 
 
 def _conditions(driver: str) -> dict[str, Any]:
-    """A device that is attached before it is bound."""
-    attached = _device(
-        "attached-0",
-        "attached",
-        bindsToNode=True,
-        bindingConditions=[f"{driver}/attached"],
-        bindingFailureConditions=[f"{driver}/failed"],
+    """Devices that are attached before they are bound."""
+    attached = (
+        _device(
+            f"attached-{n}",
+            "attached",
+            n,
+            bindsToNode=True,
+            bindingConditions=[f"{driver}/attached", f"{driver}/configured"],
+            bindingFailureConditions=[f"{driver}/failed"],
+        )
+        for n in range(ATTACHED)
     )
-    return {"devices": (attached,)}
+    return {"devices": tuple(attached)}
+
+
+def _status(driver: str) -> dict[str, Any]:
+    """Network interfaces, whose addresses stand in the status of their claims."""
+    return {"devices": tuple(_device(f"port-{n}", "port", n) for n in range(PORTS))}
+
+
+def _dynamic(driver: str) -> dict[str, Any]:
+    """Partitions that are made when a claim needs them."""
+    return {"devices": tuple(_device(f"slot-{n}", "slot", n) for n in range(SLOTS))}
 
 
 def _lists(driver: str) -> dict[str, Any]:
@@ -141,6 +170,8 @@ FEATURES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = MappingProxyTyp
         "shares": _shares,
         "conditions": _conditions,
         "standard": _standard,
+        "status": _status,
+        "dynamic": _dynamic,
         "types": _types,
         "groups": _groups,
         "lists": _lists,

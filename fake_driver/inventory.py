@@ -122,7 +122,9 @@ class Inventories:
         """A pool for each feature; an inventory that is made up by number has none."""
         node, driver = self.options.node_name, self.options.driver_name
         return [
-            Pool(name=f"{node}-{name}", **FEATURES[name](driver)) for name in self.options.features
+            Pool(name=f"{node}-{name}", **FEATURES[name](driver))
+            for name in self.options.features
+            if name in FEATURES
         ]
 
 

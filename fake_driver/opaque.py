@@ -22,7 +22,7 @@ LABEL_MAX: Final = 1024
 SHOWN_MAX: Final = 80
 """Characters of a bad value that an error repeats."""
 
-_FIELDS = ("apiVersion", "kind", "mode", "label")
+FIELDS: Final = ("apiVersion", "kind", "mode", "label")
 _SOURCES = ("FromClass", "FromClaim")
 
 
@@ -52,8 +52,8 @@ def decode(parameters: Any, path: str) -> DeviceConfig:
     if not isinstance(parameters, dict):
         raise _fail(path, _shown(parameters), "an object")
     for key in parameters:
-        if key not in _FIELDS:
-            raise _fail(f"{path}.{_shown(key)}", "no known field", f"only {', '.join(_FIELDS)}")
+        if key not in FIELDS:
+            raise _fail(f"{path}.{_shown(key)}", "no known field", f"only {', '.join(FIELDS)}")
     for key, only in (("apiVersion", API_VERSION), ("kind", KIND)):
         got = parameters.get(key)
         if got != only:
@@ -68,12 +68,20 @@ def decode(parameters: Any, path: str) -> DeviceConfig:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class Entry:
+    """An entry of an allocation's configuration; a higher rank beats a lower one."""
+
     rank: int
     requests: frozenset[str]
     config: DeviceConfig
 
+    @property
+    def is_of_class(self) -> bool:
+        """True if it comes from the claim's DeviceClass."""
+        return self.rank == _SOURCES.index("FromClass")
+
     def covers(self, request: str) -> bool:
+        """True if the entry is for this request of the claim."""
         main = request.partition("/")[0]
         return not self.requests or request in self.requests or main in self.requests
 
@@ -86,27 +94,35 @@ class Configs:
 
         Entries of other drivers and entries for requests without a result of ours are not read.
         """
-        self._entries: list[_Entry] = []
+        self.entries: list[Entry] = []
         entries = (allocation.get("devices") or {}).get("config") or []
         for n, entry in enumerate(entries):
             opaque = entry.get("opaque") or {}
-            if opaque.get("driver") != driver:
+            if not self.is_own(opaque, driver):
                 continue
-            made = _Entry(
+            made = Entry(
                 rank=_rank(entry.get("source"), n),
                 requests=frozenset(entry.get("requests") or []),
                 config=PLAIN,
             )
             if any(made.covers(request) for request in requests):
                 path = f"status.allocation.devices.config[{n}].opaque.parameters"
-                config = decode(opaque.get("parameters"), path)
-                self._entries.append(dataclasses.replace(made, config=config))
-        self._entries.sort(key=lambda made: made.rank)
+                config = self.decode(opaque.get("parameters"), path)
+                self.entries.append(dataclasses.replace(made, config=config))
+        self.entries.sort(key=lambda made: made.rank)
+
+    def is_own(self, opaque: dict[str, Any], driver: str) -> bool:
+        """True for an entry that is for this driver."""
+        return bool(opaque.get("driver") == driver)
+
+    def decode(self, parameters: Any, path: str) -> DeviceConfig:
+        """Read the parameters of one entry; ConfigError if they are bad."""
+        return decode(parameters, path)
 
     def of(self, request: str) -> DeviceConfig:
         """What is in force for a result of ``request``: claim beats class, later beats earlier."""
         chosen = PLAIN
-        for entry in self._entries:
+        for entry in self.entries:
             if entry.covers(request):
                 chosen = entry.config
         return chosen

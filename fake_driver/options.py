@@ -17,6 +17,7 @@ from typing import NoReturn
 from pytest_dra.fake_driver import names
 from pytest_dra.fake_driver.errors import StartError
 from pytest_dra.fake_driver.features import FEATURES
+from pytest_dra.fake_driver.features import SERVICES
 from pytest_dra.fake_driver.record import VERSIONS
 
 SOCKET_PATH_MAX: Final = 107
@@ -141,7 +142,7 @@ _FLAGS = (
     _Flag("driver-name", "DRIVER_NAME", DEFAULT_DRIVER_NAME, "name to register and publish as"),
     _Flag("inventory", "INVENTORY", "", "YAML file with pools and devices; default: bundled"),
     _Flag("devices", "DEVICES", "", "number of devices, all like the first one of the inventory"),
-    _Flag("features", "FEATURES", "", "a pool for each of these: " + ", ".join(FEATURES)),
+    _Flag("features", "FEATURES", "", "some of these: " + ", ".join((*FEATURES, *SERVICES))),
     _Flag("instance-uid", "INSTANCE_UID", "", "UID in socket names, for rolling updates"),
     _Flag("fault", "FAULT", "", "id of the case that the driver shall break"),
     _Flag("variant", "VARIANT", "", "id of a legal variant of the catalogue, e.g. V11"),
@@ -215,8 +216,9 @@ def _number(text: str) -> int | None:
 def _features(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(text.split(","))) if text else ()
     for name in found:
-        if name not in FEATURES:
-            raise StartError(f"--features has {name!r}; want some of {', '.join(FEATURES)}")
+        if name not in FEATURES and name not in SERVICES:
+            known = ", ".join((*FEATURES, *SERVICES))
+            raise StartError(f"--features has {name!r}; want some of {known}")
     return found
 
 

@@ -23,9 +23,12 @@ from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import UnknownDeviceError
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.ledger import Ledger
+from pytest_dra.fake_driver.metadata import Metadata
+from pytest_dra.fake_driver.partitions import Partitions
 from pytest_dra.fake_driver.record import Prepared
 from pytest_dra.fake_driver.record import Record
 from pytest_dra.fake_driver.room import Room
+from pytest_dra.fake_driver.statuses import Statuses
 
 _log = logging.getLogger(__name__)
 
@@ -70,12 +73,30 @@ class ClaimLocks:
 class Preparer:
     """Serves claims: one at a time each, different ones in parallel as far as the API is asked."""
 
-    def __init__(self, inventory: Inventory, claims: Claims, ledger: Ledger, cdi: CdiStore) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        claims: Claims,
+        ledger: Ledger,
+        cdi: CdiStore,
+        metadata: Metadata,
+        partitions: Partitions,
+        statuses: Statuses,
+    ) -> None:
         self.inventory = inventory
         self.claims = claims
         self.ledger = ledger
         self.cdi = cdi
+        self.metadata = metadata
+        self.partitions = partitions
+        self.statuses = statuses
         self.locks = ClaimLocks()
+
+    def open(self) -> None:
+        """Tidy up what a predecessor has left of claims that are not prepared; OSError."""
+        if self.partitions.active:
+            with self.ledger.exclusive():
+                self.partitions.open({record.ref.uid for record in self.ledger.all()})
 
     def prepare(self, ref: ClaimRef, call: Call) -> tuple[Prepared, ...]:
         """Prepare a claim, or answer for a prepared one as before; ClaimError if it is refused."""
@@ -103,21 +124,30 @@ class Preparer:
             return self.first(ref, allocation, call)
         if not known.allocation.same_devices(allocation):
             raise ClaimError(f"claim {ref} was prepared for another allocation; unprepare it first")
-        return self.again(known)
+        named = dataclasses.replace(known.allocation, pod_claim=allocation.pod_claim)
+        return self.again(dataclasses.replace(known, allocation=named))
 
     def first(self, ref: ClaimRef, allocation: Allocation, call: Call) -> tuple[Prepared, ...]:
         """Prepare a claim that is not prepared."""
         self.check(ref, allocation, call)
         record = Record(ref=ref, allocation=allocation)
-        self.cdi.write(record)
         try:
+            self.partitions.make(ref, allocation)
+            self.cdi.write(record)
+            self.metadata.write(record, self.inventory)
             self.ledger.put(record)
         except OSError:
-            with contextlib.suppress(OSError):
-                self.cdi.remove(ref)
+            for undo in (self.cdi.remove, self.metadata.remove, self.partitions.remove):
+                with contextlib.suppress(OSError):
+                    undo(ref)
             raise
         _log.info("prepared claim %s: %d devices", ref, len(allocation.held))
-        return record.answer(self.cdi.kind)
+        self.statuses.prepared(record)
+        return self.answer(record)
+
+    def answer(self, record: Record) -> tuple[Prepared, ...]:
+        """The devices of a prepared claim, with all their ids."""
+        return self.metadata.added(record.ref, record.answer(self.cdi.kind))
 
     def check(self, ref: ClaimRef, allocation: Allocation, call: Call) -> None:
         """ClaimError if a device of the allocation does not exist or cannot be had."""
@@ -167,7 +197,8 @@ class Preparer:
     def again(self, record: Record) -> tuple[Prepared, ...]:
         """Answer for a claim that is prepared."""
         self.cdi.ensure(record)
-        return record.answer(self.cdi.kind)
+        self.metadata.ensure(record, self.inventory)
+        return self.answer(record)
 
     def unprepare(self, ref: ClaimRef, call: Call) -> None:
         """Release a claim; nothing to do is a success. ClaimError if it could not be released."""
@@ -190,6 +221,9 @@ class Preparer:
         """The part of Unprepare that changes state: by UID alone, without looking at the API."""
         known = self.ledger.get(ref)
         self.cdi.remove(ref)
+        self.metadata.remove(ref)
+        self.partitions.remove(ref)
         self.ledger.forget(ref)
         if known is not None:
             _log.info("unprepared claim %s", ref)
+            self.statuses.released(known)

@@ -12,6 +12,7 @@ import random
 import re
 import threading
 import time
+from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 from typing import Final
@@ -28,8 +29,10 @@ from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.pool_plan import PoolPlan
 from pytest_dra.fake_driver.pool_plan import dropped
 from pytest_dra.fake_driver.pool_plan import plan
+from pytest_dra.fake_driver.slices import GROUPS
 from pytest_dra.fake_driver.slices import PoolSlices
 from pytest_dra.fake_driver.slices import Slices
+from pytest_dra.fake_driver.slices import without_groups
 
 WATCH_S: Final = 290.0
 """Length of one watch; everything is listed anew after it, in case an event was lost."""
@@ -66,7 +69,8 @@ class Publisher:
         self.options = options
         self.api = api
         self.slices = slices
-        self.wanted = {(pool.driver, pool.pool): pool for pool in slices.wanted()}
+        self.groups_dropped = False
+        self.wanted = self.all_wanted()
         self.lock = threading.RLock()
         self.stopping = threading.Event()
         self.seen: dict[str, dict[str, Any]] = {}
@@ -172,7 +176,7 @@ class Publisher:
         """Publish other devices from now on; False if that has not been possible yet."""
         with self.lock:
             self.slices.inventory = inventory
-            self.wanted = {(pool.driver, pool.pool): pool for pool in self.slices.wanted()}
+            self.wanted = self.all_wanted()
             try:
                 self.repair()
             except ApiError as error:
@@ -281,13 +285,25 @@ class Publisher:
         metadata = {k: v for k, v in item["metadata"].items() if k != "managedFields"}
         metadata["ownerReferences"] = self.owners(spec) or metadata.get("ownerReferences", [])
         path = f"{SLICES}/{metadata['name']}"
-        body = slice_of(metadata, self.body(spec, generation))
+        timed = self.with_times(spec, item["spec"])
+        body = slice_of(metadata, self.body(timed, generation))
         try:
             self.written(spec, self.api.request("PUT", path, body=body))
         except ApiError as error:
             if error.status == INVALID or error.status == CONFLICT:
                 self.seen.pop(metadata["name"], None)
             raise
+
+    def with_times(self, spec: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+        """The spec with the times of the taints that are published already: the server gives each
+        one a new time that comes without."""
+        times = {
+            _taint_key(device["name"], taint): taint["timeAdded"]
+            for device in stored.get("devices") or []
+            for taint in device.get("taints") or []
+            if "timeAdded" in taint
+        }
+        return with_taints(spec, lambda name, taint: times.get(_taint_key(name, taint), ""))
 
     def written(self, spec: dict[str, Any], stored: dict[str, Any]) -> None:
         """Note what the server has made of ``spec``."""
@@ -297,6 +313,20 @@ class Publisher:
         lost = dropped(spec, stored["spec"])
         if lost:
             _log.warning("slice %s: the API server dropped %s (feature gates?)", name, lost)
+        if lost.endswith(GROUPS):
+            self.leave_out_groups()
+
+    def leave_out_groups(self) -> None:
+        """Send no compatibility groups any more: each write would raise the generation."""
+        self.groups_dropped = True
+        self.wanted = self.all_wanted()
+
+    def all_wanted(self) -> dict[tuple[str, str], PoolSlices]:
+        """What is to be published, by driver and pool."""
+        pools = self.slices.wanted()
+        if self.groups_dropped:
+            pools = [without_groups(pool) for pool in pools]
+        return {(pool.driver, pool.pool): pool for pool in pools}
 
     def delete(self, item: dict[str, Any]) -> None:
         """Delete exactly this state of a slice of ours."""
@@ -320,6 +350,30 @@ def slice_of(metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
         "metadata": metadata,
         "spec": spec,
     }
+
+
+def with_taints(
+    spec: dict[str, Any], time_of: Callable[[str, dict[str, Any]], str]
+) -> dict[str, Any]:
+    """A slice spec in which each taint has the time that ``time_of`` says, if it says one."""
+
+    def timed(name: str, taint: dict[str, Any]) -> dict[str, Any]:
+        time = time_of(name, taint)
+        return {**taint, "timeAdded": time} if time else taint
+
+    def of_device(device: dict[str, Any]) -> dict[str, Any]:
+        if not device.get("taints"):
+            return device
+        return {**device, "taints": [timed(device["name"], taint) for taint in device["taints"]]}
+
+    if "devices" not in spec:
+        return spec
+    return {**spec, "devices": [of_device(device) for device in spec["devices"]]}
+
+
+def _taint_key(device: str, taint: dict[str, Any]) -> tuple[Any, ...]:
+    """What makes a taint another one."""
+    return device, taint["key"], taint.get("value"), taint["effect"]
 
 
 def _index_of(item: dict[str, Any]) -> int | None:

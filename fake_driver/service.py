@@ -12,6 +12,7 @@ import grpc
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.errors import ConfigError
+from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.preparer import Call
 from pytest_dra.fake_driver.preparer import Preparer
 from pytest_dra.fake_driver.record import Prepared
@@ -27,27 +28,29 @@ _log = logging.getLogger(__name__)
 class DraService:
     """Answers Prepare and Unprepare, one entry for each claim of the call."""
 
-    def __init__(self, preparer: Preparer) -> None:
+    def __init__(self, preparer: Preparer, health: Health) -> None:
         self.preparer = preparer
+        self.health = health
 
     def versions(self) -> Sequence[str]:
         """The DRAPlugin versions that are served, by the names that a driver advertises."""
         return tuple(DRA_METHODS)
 
     def handlers(self) -> list[grpc.GenericRpcHandler[Any, Any]]:
-        """The gRPC handlers of all served versions."""
-        return [self.handler(version) for version in self.versions()]
+        """The gRPC handlers of all served versions, and those of the health."""
+        own = [self.handler(version) for version in self.versions()]
+        return [*own, *self.health.handlers()]
 
     def handler(self, version: str) -> grpc.GenericRpcHandler[Any, Any]:
         """The gRPC handler of one version."""
         methods = DRA_METHODS[version]
 
         def prepare(request: Any, context: grpc.ServicerContext) -> Any:
-            refs = _refs(request)
+            refs = self.refs(request, context)
             return _prepare_response(methods, self.prepare(refs, _call(refs, context), context))
 
         def unprepare(request: Any, context: grpc.ServicerContext) -> Any:
-            refs = _refs(request)
+            refs = self.refs(request, context)
             return _unprepare_response(methods, self.unprepare(refs, _call(refs, context)))
 
         return grpc.method_handlers_generic_handler(
@@ -64,6 +67,13 @@ class DraService:
                 )
             },
         )
+
+    def refs(self, request: Any, context: grpc.ServicerContext) -> list[ClaimRef]:
+        """The claims of a call."""
+        return [
+            ClaimRef(namespace=claim.namespace, name=claim.name, uid=claim.uid)
+            for claim in request.claims
+        ]
 
     def prepare(
         self, refs: Sequence[ClaimRef], call: Call, context: grpc.ServicerContext
@@ -94,13 +104,6 @@ class DraService:
             _log.warning("Unprepare: %s", error)
             return str(error)
         return ""
-
-
-def _refs(request: Any) -> list[ClaimRef]:
-    return [
-        ClaimRef(namespace=claim.namespace, name=claim.name, uid=claim.uid)
-        for claim in request.claims
-    ]
 
 
 def _call(refs: Sequence[ClaimRef], context: grpc.ServicerContext) -> Call:

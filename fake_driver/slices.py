@@ -13,6 +13,9 @@ from pytest_dra.fake_driver.options import Options
 SPECIAL_MAX: Final = 64
 """Devices of a slice with a special one, from Kubernetes 1.35 on; before that it may be more."""
 
+GROUPS: Final = "compatibilityGroups"
+"""The field that must not be sent where its feature gate is off."""
+
 _LISTS = frozenset({"ints", "bools", "strings", "versions"})
 
 
@@ -33,6 +36,17 @@ class PoolSlices:
     driver: str
     pool: str
     specs: tuple[dict[str, Any], ...]
+
+
+def without_groups(pool: PoolSlices) -> PoolSlices:
+    """The slices of a pool without compatibility groups."""
+    return dataclasses.replace(pool, specs=tuple(_without_groups(spec) for spec in pool.specs))
+
+
+def _without_groups(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_groups(each) for key, each in value.items() if key != GROUPS}
+    return [_without_groups(each) for each in value] if isinstance(value, list) else value
 
 
 class Slices:

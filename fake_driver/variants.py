@@ -10,10 +10,13 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.fake_driver import variants_claim
+from pytest_dra.fake_driver import variants_health
+from pytest_dra.fake_driver import variants_metadata
 from pytest_dra.fake_driver import variants_publishing
 from pytest_dra.fake_driver import variants_requests
 from pytest_dra.fake_driver import variants_slices
 from pytest_dra.fake_driver import variants_socket
+from pytest_dra.fake_driver import variants_status
 from pytest_dra.fake_driver import variants_wire
 from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
@@ -56,10 +59,13 @@ _VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
     "V21": {"cdi": LastingSpecs, "service": DeviceIds},
     "V21-FIRST": {"cdi": FirstNeed, "service": DeviceIds},
     **variants_claim.VARIANTS,
+    **variants_health.VARIANTS,
+    **variants_metadata.VARIANTS,
     **variants_publishing.VARIANTS,
     **variants_requests.VARIANTS,
     **variants_slices.VARIANTS,
     **variants_socket.VARIANTS,
+    **variants_status.VARIANTS,
     **variants_wire.VARIANTS,
 }
 

@@ -172,6 +172,10 @@ class BaseId(OtherIds):
         return [f"{kind}/{BASE}={BASE}", *device.cdi_ids]
 
 
+NOTES_MODE: Final = 0o700
+"""Notes are the driver's own business."""
+
+
 class LastingSpecs(CdiStore):
     """V21: a CDI device for each physical device, which is there from the start and stays for ever.
 
@@ -185,6 +189,7 @@ class LastingSpecs(CdiStore):
 
     def open(self) -> None:
         super().open()
+        self.root.chmod(NOTES_MODE)
         self.options.static_cdi_root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
         for held in every_device(self.options):
             self._write_lasting(held)
@@ -232,6 +237,7 @@ class FirstNeed(LastingSpecs):
 
     def open(self) -> None:
         CdiStore.open(self)
+        self.root.chmod(NOTES_MODE)
         self.options.static_cdi_root.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
 
 

@@ -45,7 +45,8 @@ class NoRequestNames(Claims):
         requests = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or []
         if len(requests) > 1:
             return found
-        return Allocation(held=tuple(dataclasses.replace(each, requests=()) for each in found.held))
+        held = tuple(dataclasses.replace(each, requests=()) for each in found.held)
+        return dataclasses.replace(found, held=held)
 
 
 class Tombstones(Ledger):

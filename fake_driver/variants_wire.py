@@ -1,11 +1,10 @@
-"""Legal variants of what is said on the sockets: V02, V06, V07, V08, V15 and V19."""
+"""Legal variants of what is said on the sockets: V06, V07, V08, V15 and V19."""
 
 from __future__ import annotations
 
 import logging
 import os
 import threading
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -21,14 +20,9 @@ from pytest_dra.fake_driver.registration import Registration
 from pytest_dra.fake_driver.service import Answer
 from pytest_dra.fake_driver.service import DraService
 from pytest_dra.wire import DRA_METHODS
-from pytest_dra.wire import HEALTH_METHODS
-from pytest_dra.wire import Method
 
 NEWER: Final = ("v2.DRAPlugin", "v1.DRAPluginNextDoor")
 """Services that no kubelet of 1.34 to 1.37 knows (V08)."""
-
-UNKNOWN_HEALTH: Final = 99
-"""A health status that no release has (V08)."""
 
 CONFIRMATION_S: Final = 30.0
 """Longest wait for the kubelet's confirmation, as several drivers have it (V19)."""
@@ -36,58 +30,6 @@ CONFIRMATION_S: Final = 30.0
 EXIT_UNCONFIRMED: Final = 1
 
 _log = logging.getLogger(__name__)
-
-
-class HealthAdvertised(Registration):
-    """V02, V08: the health service is advertised behind DRAPlugin."""
-
-    def versions(self) -> Sequence[str]:
-        return (*super().versions(), *HEALTH_METHODS)
-
-
-class HealthService(DraService):
-    """V02, V08: the health service is served beside DRAPlugin."""
-
-    def handlers(self) -> list[grpc.GenericRpcHandler[Any, Any]]:
-        return [*super().handlers(), *map(self._health, HEALTH_METHODS.values())]
-
-    def _health(self, method: Method) -> grpc.GenericRpcHandler[Any, Any]:
-        def watch(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-            return self.watch(method, context)
-
-        behaviour = grpc.unary_stream_rpc_method_handler(
-            watch,
-            request_deserializer=method.request.FromString,
-            response_serializer=method.response.SerializeToString,
-        )
-        return grpc.method_handlers_generic_handler(method.service, {method.name: behaviour})
-
-    def watch(self, method: Method, context: grpc.ServicerContext) -> Iterator[Any]:
-        """The messages of one stream."""
-        raise NotImplementedError
-
-
-class HealthDeclined(HealthService):
-    """V02: whoever asks for health is told that there is none."""
-
-    def watch(self, method: Method, context: grpc.ServicerContext) -> Iterator[Any]:
-        context.abort(grpc.StatusCode.UNIMPLEMENTED, "this driver does not know the health")
-
-
-class UnknownHealth(HealthService):
-    """V08: each device has a health status that the kubelet does not know."""
-
-    def watch(self, method: Method, context: grpc.ServicerContext) -> Iterator[Any]:
-        over = threading.Event()
-        if not context.add_callback(over.set):
-            return
-        message = method.response()
-        for pool, device in self.preparer.inventory.devices():
-            told = message.devices.add(health=UNKNOWN_HEALTH)
-            told.device.pool_name = pool
-            told.device.device_name = device
-        yield message
-        over.wait()
 
 
 class CallRefused(DraService):
@@ -213,13 +155,11 @@ class ExitUnconfirmed(Endpoint):
 
 
 VARIANTS: Final[dict[str, dict[str, type[Any]]]] = {
-    "V02": {"registration": HealthAdvertised, "service": HealthDeclined},
     "V06": {"service": CallRefused},
     "V06-BATCH": {"service": BatchRefused},
     "V07-V1": {"service": OnlyV1},
     "V07-V1BETA1": {"service": OnlyV1beta1},
     "V08": {"registration": FurtherServices},
-    "V08-HEALTH": {"registration": HealthAdvertised, "service": UnknownHealth},
     "V15": {"service": OneCallAtATime},
     "V19": {"registration": RefusalRefused},
     "V19-EXIT": {"registration": Confirmed, "endpoint": ExitUnconfirmed},

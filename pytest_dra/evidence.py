@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
+from pytest_dra.checks.histories import HistoryViolation
+from pytest_dra.checks.histories import as_file
 from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted
 from pytest_dra.report.results import State
@@ -26,6 +28,7 @@ ESCAPED = 10
 FOLDER = "cases"
 TIMELINE = "timeline.jsonl"
 LOG = "driver.log"
+HISTORY = "history.txt"
 CLUSTER_LOGS = ("etcd.log", "kube-apiserver.log")
 
 
@@ -37,13 +40,15 @@ def forget(output: Path, ids: Iterable[str]) -> None:
     for id in ids:
         folder = output / FOLDER / id
         with contextlib.suppress(OSError):
-            for name in (TIMELINE, LOG, *CLUSTER_LOGS):
+            for name in (TIMELINE, LOG, HISTORY, *CLUSTER_LOGS):
                 (folder / name).unlink(missing_ok=True)
             folder.rmdir()
 
 
 def keep(output: Path, outcome: Outcome, *, when: str) -> None:
     """Write ``cases/ID/timeline.jsonl`` and ``driver.log`` below the output directory.
+
+    Of a history that fails its shortest form, too, to be played again.
 
     Of a real API server the end of its log and of etcd's as well.
 
@@ -62,6 +67,8 @@ def keep(output: Path, outcome: Outcome, *, when: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = [_line(entry) for entry in outcome.traffic]
     (folder / TIMELINE).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    if isinstance(outcome.error, HistoryViolation):
+        (folder / HISTORY).write_text(as_file(outcome.error.history), "utf-8")
     # Escaped: logs are looked at with tools that send them to a terminal as they are.
     logs = {f"{name}.log": text for name, text in outcome.cluster_logs.items()}
     for name, log in {LOG: outcome.log, **logs}.items():

@@ -152,6 +152,7 @@ OPTIONS: Final = (
     ),
     Option("--dra-soak", "cases that can do more do more, and wait longer", "false", flag=True),
     Option("--dra-soak-seed", "whole number by which a soak chooses what it does", "1", "NUMBER"),
+    Option("--dra-replay", "histories that IDEM-009 plays, as a failure leaves them", "", "FILE"),
     Option("--dra-strict", "a failed SHOULD fails the run", "false", flag=True),
     Option(
         "--dra-require",

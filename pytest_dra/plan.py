@@ -42,6 +42,7 @@ class Plan:
     )
     rights: Rights | None = None
     soak: Soak = dataclasses.field(default_factory=Soak)
+    replay: tuple[str, ...] = ()
     attachment: Attachment | None = None
     patient: bool = False
     live: LivePlan | None = None

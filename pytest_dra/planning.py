@@ -16,6 +16,7 @@ from pytest_dra.bench.invitation import Invitation
 from pytest_dra.bench.patience import lifted
 from pytest_dra.bench.soak import Soak
 from pytest_dra.cdi import containerds_library
+from pytest_dra.checks import histories
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.binaries import BinariesError
 from pytest_dra.clusters.binaries import find_binaries
@@ -48,6 +49,9 @@ DRIVER_NAME = "driver_name"
 FAKE = "fake"
 FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
+
+REPLAY_MAX = 64 * 1024
+"""Bytes of a file of histories that are read."""
 
 BENCHES = 4
 """Benches that keep two cores busy: cases mostly wait for their driver to start."""
@@ -139,6 +143,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         previous=previous,
         rights=_rights(profile),
         soak=_soak(settings),
+        replay=_replay(settings),
         attachment=_attachment(settings, tell) if settings.attached else None,
         patient=settings.patient,
         in_memory=_is_fake(settings["dra_driver"]),
@@ -215,6 +220,18 @@ def _soak(settings: Settings) -> Soak:
         raise OptionError(f"--dra-soak-seed: got {seed!r}, want a whole number") from error
 
 
+def _replay(settings: Settings) -> tuple[str, ...]:
+    """The histories that are to be played instead of the usual ones."""
+    given = settings["dra_replay"]
+    if not given:
+        return ()
+    try:
+        with Path(given).open("rb") as file:
+            return histories.from_file(file.read(REPLAY_MAX).decode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise OptionError(f"--dra-replay: {given}: {error}") from error
+
+
 def _benches(settings: Settings, profile: DriverProfile) -> int:
     """How many benches may be used: the same hardware is not given to several of them unasked,
     nor is a real API server started for each."""
@@ -241,7 +258,8 @@ def _check_account(settings: Settings, profile: DriverProfile) -> None:
 def _check_jail(profile: DriverProfile) -> None:
     # Any directory will do: what is tried is whether it can be shown at these paths.
     anything = Path(tempfile.gettempdir())
-    problem = Jail.check(dict.fromkeys(profile.launch.writable, anything))
+    writable = dict.fromkeys(profile.launch.writable, anything)
+    problem = Jail.check({**writable, **profile.launch.trees})
     if problem:
         raise OptionError(problem)
 

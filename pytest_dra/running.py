@@ -17,7 +17,6 @@ import pytest_dra
 from pytest_dra import evidence
 from pytest_dra.bench.attached import Tell
 from pytest_dra.bench.attached import told_of
-from pytest_dra.cases import Declared
 from pytest_dra.cases import is_live
 from pytest_dra.catalogue import catalogue
 from pytest_dra.options import OPTIONS
@@ -169,7 +168,7 @@ class Run:
         kept = [pair for pair in cases if self._is_chosen(*pair)]
         dropped = [item for item, id in cases if not self._is_chosen(item, id)]
         benches = self.session.plan.benches
-        kept.sort(key=lambda pair: _stage(self.session.declared(pair[1]), apart=benches > 1))
+        kept.sort(key=lambda pair: _stage(pair[1], self.session, apart=benches > 1))
         return [*own, *(item for item, _ in kept)], dropped
 
     def _is_chosen(self, item: pytest.Item, id: str) -> bool:
@@ -283,17 +282,20 @@ def resolved_options(settings: Settings) -> list[Option]:
     ]
 
 
-def _stage(found: Declared, *, apart: bool) -> tuple[int, int]:
+def _stage(id: str, session: Session, *, apart: bool) -> tuple[int, int]:
     """Cases that only act come first, then those that wait for quiet, then those that disturb, then
-    those that are judged apart, and at the end those that look back at the whole run."""
-    id = found.case.id
+    those that are judged apart, and at the end those that look back at the whole run.
+
+    What settled slices alone can show to concern the driver waits for quiet, too.
+    """
+    found = session.declared(id)
     if found.settles and found.case.observation == "timeline":
         return (4, 0)
     if apart and found.apart_s:
         return (3, 0)
     if found.disturbs:
         return (2, 0 if id == ENDS_WHAT_SETTLED else 1)
-    if found.settles:
+    if found.settles or session.undeclared(found.case) is not None:
         return (1, 0 if id == STARTS_ANOTHER else 1)
     return (0, 1 if found.case.observation == "timeline" else 0)
 

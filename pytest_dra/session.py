@@ -7,6 +7,7 @@ of a run under xdist come to the same result.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from contextlib import suppress
 
 from pytest_dra.annexes import Annexes
 from pytest_dra.bench import Bench
+from pytest_dra.bench import signs
 from pytest_dra.bench.attached import not_ours
 from pytest_dra.bench.patience import time_is_not_judged
 from pytest_dra.cases import Begin
@@ -29,6 +31,7 @@ from pytest_dra.livesite import LiveSite
 from pytest_dra.outcome import BenchError
 from pytest_dra.outcome import Outcome
 from pytest_dra.plan import Plan
+from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import missing_inputs
 from pytest_dra.profile import not_applicable
 from pytest_dra.profile import unasked
@@ -39,8 +42,10 @@ from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
 from pytest_dra.report.results import unsupported
 from pytest_dra.report.results import waived
+from pytest_dra.site import UNSTARTABLE
 from pytest_dra.site import Site
 from pytest_dra.spec import Case
+from pytest_dra.spec import Depth
 from pytest_dra.spec import UnsupportedEnvironment
 
 BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
@@ -176,17 +181,17 @@ class Session:
         if outcome.result.state is State.PASSED and self._site.plugin() is not None:
             bench.beside = self._annexes.benches
             ids, self._expected = self._expected, ()
-            apart = [id for id in ids if declared(id).apart_s and not self._is_decided(id)]
-            self._annexes.begin(sorted(apart, key=lambda id: -declared(id).apart_s))
+            apart = [id for id in ids if self.declared(id).apart_s and not self._is_decided(id)]
+            self._annexes.begin(sorted(apart, key=lambda id: -self.declared(id).apart_s))
         ids, self._to_begin = self._to_begin, ()
-        self._call(bench, [declared(id).begin for id in ids if not self._is_decided(id)])
+        self._call(bench, [self.declared(id).begin for id in ids if not self._is_decided(id)])
 
     def _disturb(self) -> None:
         """Do before the first disturbing case what settles while the others are judged."""
         bench = self._site.begun
         if bench is not None and bench.clean and not self.plan.attachment:
             ids, self._to_disturb = self._to_disturb, ()
-            self._call(bench, [declared(id).ahead for id in ids if not self._is_decided(id)])
+            self._call(bench, [self.declared(id).ahead for id in ids if not self._is_decided(id)])
 
     @staticmethod
     def _call(bench: Bench, found: Iterable[Begin | None]) -> None:
@@ -200,7 +205,7 @@ class Session:
         return (
             id in self._outcomes
             or id in profile.waivers
-            or bool(not_applicable(case, profile, kubernetes=self.plan.kubernetes))
+            or bool(self._not_applicable(case, profile))
             or bool(missing_inputs(case, profile))
             or self._unable(case) is not None
         )
@@ -209,23 +214,59 @@ class Session:
         case = what.case
         if what.disturbs and not self._annexes.has_begun(case.id):
             self._disturb()
-        early = self._without_running(case)
-        if early is not None:
-            return Outcome(early)
+        profile = self._profile_for(case)
+        provisional = profile is not self.plan.profile
+        early = self._without_running(case, profile)
+        outcome = Outcome(early) if early is not None else self._run(what)
+        if not provisional:
+            return outcome
+        result = dataclasses.replace(outcome.result, provisional=True)
+        return dataclasses.replace(outcome, result=result)
+
+    def _profile_for(self, case: Case) -> DriverProfile:
+        """The profile by which a case is decided: what is seen counts as declared.
+
+        Such a case is judged and not counted. A driver that cannot be started publishes nothing.
+        """
+        shown = self.undeclared(case)
+        return shown if shown is not None and self._shows(case) else self.plan.profile
+
+    def undeclared(self, case: Case) -> DriverProfile | None:
+        """The profile that would declare what a case lacks, where a driver shows that by itself.
+
+        None if the case lacks nothing, or would not concern the driver either.
+        """
+        profile, lacking = self.plan.profile, self._lacking(case)
+        if not lacking or not lacking <= signs.UNASKED or case.depth is Depth.STATIC:
+            return None
+        declared = {**profile.features, **dict.fromkeys(lacking, True)}
+        found = dataclasses.replace(profile, features=declared)
+        return None if self._not_applicable(case, found) else found
+
+    def _shows(self, case: Case) -> bool:
+        """True if the driver has shown all that the profile does not declare."""
+        try:
+            self.bench.published()
+            return self._lacking(case) <= signs.unasked(self.bench).keys()
+        except (BenchError, *UNSTARTABLE):
+            return False
+
+    def _lacking(self, case: Case) -> set[str]:
+        return {name for name in case.features if not self.plan.profile.declares(name)}
+
+    def _run(self, what: Declared) -> Outcome:
         if self._live is not None:
             return self._live.judge(what)
-        outcome = self._annexes.outcome(case.id)
-        return self._judge_on(case.id, self._site) if outcome is None else outcome
+        outcome = self._annexes.outcome(what.case.id)
+        return self._judge_on(what.case.id, self._site) if outcome is None else outcome
 
     def _judge_on(self, id: str, site: Site) -> Outcome:
         what = self.declared(id)
         return site.judge(what, works=self._needs_working_driver(what.case))
 
-    def _without_running(self, case: Case) -> CaseResult | None:
+    def _without_running(self, case: Case, profile: DriverProfile) -> CaseResult | None:
         """The result of a case that is decided before it runs."""
-        profile = self.plan.profile
-        reason = not_applicable(case, profile, kubernetes=self.plan.kubernetes)
-        reason = reason or unasked(case, profile)
+        reason = self._not_applicable(case, profile) or unasked(case, profile)
         if reason:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=reason)
         waiver = profile.waivers.get(case.id)
@@ -241,6 +282,10 @@ class Session:
         if blockers:
             return not_run(case, blocked_by(blockers))
         return None
+
+    def _not_applicable(self, case: Case, profile: DriverProfile) -> str:
+        plan = self.plan
+        return not_applicable(case, profile, kubernetes=plan.kubernetes, gates=plan.feature_gates)
 
     def _unable(self, case: Case) -> UnsupportedEnvironment | None:
         """Why this run cannot judge the case, where that is known beforehand."""

@@ -131,6 +131,7 @@ class Site:
             cdi_library=plan.cdi_library,
             in_memory=plan.in_memory,
             soak=plan.soak,
+            replay=plan.replay,
             patient=plan.patient,
         )
         return AttachedBench(setup, plan.attachment) if plan.attachment else Bench(setup)

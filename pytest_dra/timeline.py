@@ -111,7 +111,10 @@ class HealthReport:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class StreamEvent:
-    """A health stream was ``opened`` or has ``ended`` (``action``), then with a gRPC code."""
+    """A health stream was ``opened`` or has ``ended`` (``action``), then with a gRPC code.
+
+    ``full``: it goes on, but no further report is written down.
+    """
 
     instance: str
     driver: str

@@ -24,6 +24,7 @@ from pytest_dra.allocator.index import Index
 from pytest_dra.allocator.rules import Rules
 from pytest_dra.allocator.rules import RulesError
 from pytest_dra.allocator.rules import rules
+from pytest_dra.allocator.rules import rules_of
 from pytest_dra.allocator.state import State
 from pytest_dra.allocator.taints import with_rules
 
@@ -36,6 +37,7 @@ __all__ = [
     "RulesError",
     "State",
     "rules",
+    "rules_of",
     "unavailable",
     "with_rules",
 ]

@@ -14,8 +14,11 @@ from pytest_dra.allocator.alike import classes
 from pytest_dra.allocator.assignment import assigns
 from pytest_dra.allocator.constraints import Constraint
 from pytest_dra.allocator.domains import Domain
+from pytest_dra.allocator.pricing import Prices
+from pytest_dra.allocator.pricing import Slot
 from pytest_dra.allocator.problem import Problem
 from pytest_dra.allocator.requests import Unit
+from pytest_dra.allocator.rooms import Rooms
 from pytest_dra.allocator.tables import Counter
 from pytest_dra.allocator.tables import Tables
 from pytest_dra.allocator.tables import elements
@@ -23,23 +26,41 @@ from pytest_dra.allocator.tables import elements
 _VALUES_MAX: Final = 64
 """Values of a constraint that are tried one by one."""
 
+_THOROUGH: Final = 32
+"""Steps of a search that take as long as weighing all requests once."""
+
+_TRIED: Final = 200
+"""So often all requests are weighed in any case."""
+
+_WORTH: Final = 20
+"""One in so many has to be a cut; else it is tried every ``_SELDOM`` times only."""
+
+_SELDOM: Final = 16
+
 
 class Need:
     """Devices that a request wants at least: ``count`` out of a set.
 
-    ``tables`` has devices by value for each constraint that it is under.
+    ``tables`` has devices by value for each constraint that it is under. ``whole`` ones have
+    their devices for themselves, as far as other whole ones are concerned.
     """
 
-    __slots__ = ("count", "scan", "tables")
+    __slots__ = ("count", "scan", "tables", "whole")
 
-    def __init__(self, scan: int, count: int, tables: dict[Constraint, dict[Any, int]]) -> None:
+    def __init__(
+        self, scan: int, count: int, tables: dict[Constraint, dict[Any, int]], *, whole: bool
+    ) -> None:
         self.scan = scan
         self.count = count
         self.tables = tables
+        self.whole = whole
 
 
 class Bounds:
-    """Cuts for one problem; ``last`` is the first unit that does not count any more."""
+    """Cuts for one problem; ``last`` is the first unit that does not count any more.
+
+    ``effort`` is what has been spent on thorough ones, in steps of a search.
+    """
 
     def __init__(self, problem: Problem, last: int) -> None:
         self._problem = problem
@@ -58,6 +79,10 @@ class Bounds:
         self._later = self._unions()
         self._admin = any(option.admin for option in problem.plan.options)
         self._tables = Tables(problem)
+        self._prices = Prices(problem)
+        self.effort = 0
+        self._asked = self._cut = 0
+        self._rooms = Rooms(problem)
 
     def _unions(self) -> list[int]:
         """Devices that matter from each unit on."""
@@ -131,13 +156,37 @@ class Bounds:
                         scan &= ~table.get(one, 0)
             else:
                 scan &= _union([table.get(one, 0) for one in elements(constraint, state)])
-        return scan
+        return self._rooms.roomy(domain.option, scan)
 
-    def too_dear(self, unit: int, domain: Domain, wanted: int) -> bool:
+    def too_dear(self, unit: int, domain: Domain, wanted: int, scan: int) -> bool:
         """True if even the cheapest devices need more of a counter than is left."""
-        problem = self._problem
-        if not problem.view.consumers:
+        if not self._problem.view.consumers:
             return False
+        return self._each_too_dear(unit, domain, wanted) or self._all_too_dear(
+            unit, domain, wanted, scan
+        )
+
+    def _all_too_dear(self, unit: int, domain: Domain, wanted: int, scan: int) -> bool:
+        """The same where no two requests can have one device; not always where that is in vain."""
+        self._asked += 1
+        if self._cut * _WORTH < self._asked > _TRIED and self._asked % _SELDOM:
+            return False
+        self.effort += _THOROUGH
+        whole: list[Slot] = []
+        others: list[Slot] = []
+        option = domain.option
+        (others if self._rooms.loose(option, scan) else whole).append((scan, wanted))
+        for one in self._problem.plan.units[unit + 1 : self._last]:
+            need = self._need(one)
+            if need is not None:
+                (whole if need.whole else others).append((need.scan, need.count))
+        exceeded = self._prices.exceeded(whole, others)
+        self._cut += exceeded
+        return exceeded
+
+    def _each_too_dear(self, unit: int, domain: Domain, wanted: int) -> bool:
+        """The same for each request by itself."""
+        problem = self._problem
         needs: dict[Counter, int] = {}
         self._add_costs(needs, domain, wanted)
         for one in problem.plan.units[unit + 1 : self._last]:
@@ -181,7 +230,7 @@ class Bounds:
                 continue
             if need.scan.bit_count() < need.count:
                 return False
-            if not need.scan & self._problem.view.shareable:
+            if need.whole:
                 whole.append((need.scan, need.count))
             by_claim.setdefault(one.claim, []).append(need)
         if len(whole) > 1 and not assigns(whole):
@@ -191,7 +240,7 @@ class Bounds:
     def _need(self, unit: Unit) -> Need | None:
         """What a request wants whichever alternative is taken; None if that says nothing."""
         problem = self._problem
-        scan, counts = 0, []
+        scan, loose, counts = 0, 0, []
         tables: dict[Constraint, dict[Any, int]] = {}
         for number, option in enumerate(unit.options):
             if option.admin or option.every:
@@ -202,13 +251,14 @@ class Bounds:
             if found.bit_count() < domain.count:
                 continue
             scan |= found
+            loose |= self._rooms.loose(option, found)
             counts.append(domain.count)
             if number == 0 and not unit.chooses:
                 for constraint in option.constraints:
                     table = self._tables.values(domain, constraint)
                     if table is not None:
                         tables[constraint] = table
-        return Need(scan, min(counts, default=1), tables)
+        return Need(scan, min(counts, default=1), tables, whole=not loose)
 
     def _values_fit(self, claim: int, needs: list[Need]) -> bool:
         """False if a constraint of a claim has no value, or too few, for its requests."""
@@ -230,12 +280,11 @@ class Bounds:
         values = bound[0].tables[constraint]
         if len(values) > _VALUES_MAX:
             return True
-        shareable = self._problem.view.shareable
         for value in values:
             slots = [(one.scan & one.tables[constraint].get(value, 0), one.count) for one in bound]
             if any(devices.bit_count() < count for devices, count in slots):
                 continue
-            whole = [slot for slot in slots if not slot[0] & shareable]
+            whole = [slot for slot, one in zip(slots, bound, strict=True) if one.whole]
             if len(whole) < 2 or assigns(whole):
                 return True
         return False

@@ -208,7 +208,9 @@ def _outside(amount: _Amount, reach: Mapping[str, Any], rules: Rules) -> bool:
         return True
     if reach.get("step") is None:
         return False
-    step, least = Quantity.parse(reach["step"]).nanos, Quantity.parse(reach.get("min") or 0).nanos
+    if reach.get("min") is None:
+        raise CapacityError("steps from no minimum")
+    step, least = Quantity.parse(reach["step"]).nanos, Quantity.parse(reach["min"]).nanos
     if _in_milli(reach, rules):
         value = _milli(amount.nanos)
         if value is None:

@@ -96,7 +96,7 @@ def _config(
                 one["requests"].append(option.full_name)
             continue
         seen[name] = [
-            {"source": "FromClass", "requests": [option.full_name], **copy.deepcopy(dict(one))}
+            {**copy.deepcopy(dict(one)), "source": "FromClass", "requests": [option.full_name]}
             for one in (option.class_.get("spec") or {}).get("config") or ()
         ]
         made += seen[name]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Final
 
 from pytest_dra.api.releases import VERSIONS
+from pytest_dra.api.versions import NEEDS
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 
-LATEST: Final = 37
+LATEST: Final = max(kubernetes_version(name).minor for name in VERSIONS)
 """Minor version whose behaviour is the default."""
 
 OLDEST: Final = 34
@@ -31,31 +34,24 @@ GATES: Final = {
     "DRADerivedAttributes": "derived",
     "DRADeviceCompatibilityGroups": "groups",
 }
-"""Fields of :class:`Rules` by the name of their feature gate."""
+"""Fields of :class:`Rules` by the name of their feature gate. They choose the copy."""
 
-_GA: Final = ("DRAAdminAccess", "DRAPrioritizedList", "DRADeviceTaints")
-_PARTS: Final = (*_GA, "DRAPartitionableDevices")
-_BETA: Final = (*_PARTS, "DRADeviceBindingConditions", "DRAConsumableCapacity")
-
-
-def _defaults(version: str) -> tuple[str, ...]:
-    gates = kubernetes_version(version).gates
-    return tuple(gate for gate in GATES if gates.get(gate))
-
-
-PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
-    "none": (),
-    "ga": _GA,
-    "parts": _PARTS,
-    "default": (*_BETA, "DRAFractionalCapacityRange"),
-    "all": tuple(GATES),
-    "1.34": _defaults("1.34"),
-    "1.35": _defaults("1.35"),
-    "1.36": _defaults("1.36"),
-    # Recorded with DRAFractionalCapacityRange on, which the servers of 1.37 have off by default.
-    "1.37": (*_BETA, "DRAFractionalCapacityRange"),
+AROUND: Final = {
+    "DRAExtendedResource": "extended_resources",
+    "DRANodeAllocatableResources": "node_allocatable",
+    "DRAWorkloadResourceClaims": "group_claims",
 }
-"""Gates that are on, by the name of a set: those of a release are its defaults."""
+"""The same for gates of what the scheduler does around the allocator."""
+
+STABLE: Final = (
+    "DRAAdminAccess", "DRAPrioritizedList", "DRADeviceTaints", "DRAPartitionableDevices",
+)  # fmt: skip
+"""Gates that the first copy supports."""
+
+INCUBATING: Final = (
+    *STABLE, "DRADeviceBindingConditions", "DRAConsumableCapacity", "DRAFractionalCapacityRange",
+)  # fmt: skip
+"""Gates that the second copy supports."""
 
 _SINCE: Final = {
     gate: version.minor
@@ -68,13 +64,13 @@ _SORTED: Final = 36
 """First release with three copies as they are now, and with an order of pools and slices."""
 
 _SUPPORTED: Final[dict[str, frozenset[str]]] = {
-    "stable": frozenset(_PARTS),
-    "incubating": frozenset(PROFILES["default"]),
+    "stable": frozenset(STABLE),
+    "incubating": frozenset(INCUBATING),
     "experimental": frozenset(GATES),
 }
 _SUPPORTED_OLD: Final[dict[str, frozenset[str]]] = {
     "stable": frozenset(),
-    "incubating": frozenset(_PARTS),
+    "incubating": frozenset(STABLE),
     "experimental": frozenset(GATES),
 }
 
@@ -85,7 +81,7 @@ class RulesError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Release, variant and gates. Make one with :func:`rules`."""
+    """Release, variant and gates. Make one with :func:`rules` or :func:`rules_of`."""
 
     minor: int
     variant: str
@@ -100,6 +96,9 @@ class Rules:
     optional_operations: bool = False
     derived: bool = False
     groups: bool = False
+    extended_resources: bool = False
+    node_allocatable: bool = False
+    group_claims: bool = False
 
     @property
     def basic(self) -> bool:
@@ -188,37 +187,59 @@ class Rules:
 
 
 def rules(
-    profile: str = "default",
+    version: str = f"1.{LATEST}",
     features: Mapping[str, bool] | None = None,
     *,
     variant: str | None = None,
-    minor: int | None = None,
 ) -> Rules:
-    """The rules for a profile with some gates on top of it.
-
-    ``variant`` forces a copy of the allocator; else the first one that supports all that is on.
-    Without ``minor`` the profile of a release stands for that release, any other for the latest.
+    """The rules of a Kubernetes version, with some gates turned that are not at their defaults.
 
     Raises:
         RulesError: unknown names, or no copy supports the gates.
     """
-    if minor is None:
-        minor = int(profile[2:]) if profile.startswith("1.") and profile in PROFILES else LATEST
-    if not OLDEST <= minor <= LATEST:
-        raise RulesError(f"no release 1.{minor}, want one of 1.{OLDEST} to 1.{LATEST}")
-    if profile not in PROFILES:
-        raise RulesError(f"no profile {profile!r}, want one of {', '.join(PROFILES)}")
-    enabled = set(PROFILES[profile])
-    for gate, on in (features or {}).items():
-        if gate not in GATES:
-            raise RulesError(f"no feature gate {gate!r}, want one of {', '.join(GATES)}")
-        (enabled.add if on else enabled.discard)(gate)
+    try:
+        found = kubernetes_version(version).with_gates(features or {})
+    except ValueError as error:
+        raise RulesError(str(error)) from error
+    return rules_of(found, variant=variant)
+
+
+def rules_of(version: KubernetesVersion, *, variant: str | None = None) -> Rules:
+    """The rules of a Kubernetes version as it is configured; a gate needs those it builds on.
+
+    ``variant`` forces a copy of the allocator; else the first one that supports all that is on.
+
+    Raises:
+        RulesError: the copy does not exist or does not support the gates.
+    """
+    enabled = [
+        gate
+        for gate in (*GATES, *AROUND)
+        if version.enabled(gate)
+        and all(version.enabled(one) for one in NEEDS.get(gate, ()) if one in version.gates)
+    ]
+    return rules_with(enabled, minor=version.minor, variant=variant)
+
+
+def rules_with(gates: Iterable[str], *, minor: int = LATEST, variant: str | None = None) -> Rules:
+    """The rules with exactly these gates, without those that the release does not have.
+
+    Raises:
+        RulesError: unknown names, or no copy supports the gates.
+    """
+    if minor < OLDEST:
+        raise RulesError(f"no release 1.{minor}, the first one is 1.{OLDEST}")
     if variant and variant not in VARIANTS:
         raise RulesError(f"no variant {variant!r}, want one of {', '.join(VARIANTS)}")
+    known = {**GATES, **AROUND}
+    enabled = set(gates)
+    unknown = sorted(enabled - set(known))
+    if unknown:
+        raise RulesError(f"no feature gate {', '.join(unknown)}, want some of {', '.join(known)}")
     enabled = {gate for gate in enabled if minor >= _SINCE[gate]}
     supported = _SUPPORTED if minor >= _SORTED else _SUPPORTED_OLD
     for name in (variant,) if variant else VARIANTS:
-        if enabled <= supported[name]:
-            fields = dict.fromkeys((GATES[gate] for gate in enabled), True)
+        if enabled & set(GATES) <= supported[name]:
+            fields = dict.fromkeys((known[gate] for gate in enabled), True)
             return Rules(minor=minor, variant=name, **fields)
     raise RulesError(f"variant {variant} does not support all of {', '.join(sorted(enabled))}")

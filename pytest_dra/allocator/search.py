@@ -103,7 +103,7 @@ class Search:
         while outcome is not DONE:
             if outcome is None:
                 self.steps += 1
-                if self.steps > self.budget:
+                if self.steps + (self.cuts.effort if self.cuts is not None else 0) > self.budget:
                     raise Exhausted
                 frame = self.stack[-1]
                 if isinstance(frame, Choice):
@@ -152,7 +152,7 @@ class Search:
         if cuts is not None and not domain.option.every:
             if cuts.allowed(unit):
                 frame.scan = scan = cuts.narrowed(domain, claim, scan)
-                if scan.bit_count() < wanted or cuts.too_dear(unit, domain, wanted):
+                if scan.bit_count() < wanted or cuts.too_dear(unit, domain, wanted, scan):
                     return FAIL
             frame.key = cuts.key(unit, domain, index, scan)
             known = self._memory.get(frame.key)

@@ -65,6 +65,9 @@ DEVICE_CLASSES: Final = Resource(RESOURCE_GROUP, "v1", "deviceclasses", "DeviceC
 DEVICE_TAINT_RULES: Final = Resource(
     RESOURCE_GROUP, "v1", "devicetaintrules", "DeviceTaintRule", False
 )
+POD_GROUPS: Final = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", True)
+"""Served where it has been turned on; claims of groups are in it since 1.36."""
+
 NODES: Final = Resource("", "v1", "nodes", "Node", False)
 PODS: Final = Resource("", "v1", "pods", "Pod", True)
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", False)

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import datetime
+import time
 from collections.abc import Callable
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextlib import suppress
 from typing import Final
 
+from pytest_dra.bench import history
 from pytest_dra.bench import hooks
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import same_in
+from pytest_dra.checks import taints
 from pytest_dra.checks.pools import newest
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.waiting import pause
 
 NOTICED_S: Final = 60.0
 """Deadline for a driver to show that a device has become faulty or healthy."""
+
+SECOND_S: Final = 1.05
+"""A second and a bit: times of taints have no smaller parts."""
 
 STAYS: Final = "TAINT-003"
 """The case that says that a faulty device is tainted."""
@@ -73,3 +83,45 @@ def tainted(bench: Bench, device: Device) -> Json:
     if not found or not found.get("taints"):
         raise Blocked(STAYS)
     return found
+
+
+def pair_of(bench: Bench) -> tuple[Device, Device]:
+    """Two devices of one pool, which are mostly in one slice.
+
+    Raises:
+        UnsupportedEnvironment: no pool has two.
+    """
+    pools: dict[str, Device] = {}
+    for device in bench.every_device():
+        if device.pool in pools:
+            return pools[device.pool], device
+        pools[device.pool] = device
+    raise UnsupportedEnvironment(
+        "needs two devices of one pool",
+        way_out="let the driver publish more (launch.components, simulated hardware)",
+    )
+
+
+def as_published(bench: Bench, device: Device) -> Json | None:
+    """The device as it is published now."""
+    return same_in(device, newest(bench.instance.slices()))
+
+
+def let_time_pass(device: Json) -> None:
+    """Wait until a time that is taken now differs from those of the device's taints, which are
+    whole seconds."""
+    for time_added in taints.times_of(device).values():
+        with suppress(ValueError):
+            at = datetime.datetime.fromisoformat(time_added.replace("Z", "+00:00")).timestamp()
+            pause(min(SECOND_S, max(0.0, at + SECOND_S - time.time())))
+
+
+def updates_of(bench: Bench) -> list[tuple[int, Json, Json]]:
+    """Each update of a slice by the driver: its serial, and the slice before and after it."""
+    return [
+        (step.entry.serial, step.before[name], step.after[name])
+        for step in history.steps(bench.timeline)
+        if step.entry.event.identity == bench.instance.user
+        for name in step.names
+        if name in step.before and name in step.after
+    ]

@@ -8,9 +8,7 @@ from types import TracebackType
 from typing import Final
 
 from pytest_dra.allocator import Rules
-from pytest_dra.allocator import rules
-from pytest_dra.allocator.rules import GATES
-from pytest_dra.api import resources
+from pytest_dra.allocator import rules_of
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.controllers.claiming import ClaimController
 from pytest_dra.controllers.evicting import TaintEviction
@@ -19,29 +17,16 @@ from pytest_dra.controllers.scheduling import SchedulerLoop
 from pytest_dra.explaining import explain
 from pytest_dra.explaining import text
 from pytest_dra.kube import Client
-from pytest_dra.kube import KubeError
+from pytest_dra.objects import live
 from pytest_dra.scheduling import Cluster as Objects
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling import subjects
-from pytest_dra.spec import Json
 
 SCHEDULER: Final = "default-scheduler"
 """Pods that name no scheduler ask for this one."""
 
 BACKOFF_S: Final = 0.1
 """Pause of the scheduler after pods that did not fit: nobody else is on the cluster."""
-
-_SEEN: Final = (
-    resources.RESOURCE_SLICES,
-    resources.DEVICE_CLASSES,
-    resources.DEVICE_TAINT_RULES,
-    resources.RESOURCE_CLAIMS,
-    resources.RESOURCE_CLAIM_TEMPLATES,
-    resources.NODES,
-    resources.PODS,
-)
-
-_NOT_FOUND: Final = 404
 
 
 class ReferenceAllocator:
@@ -58,8 +43,9 @@ class ReferenceAllocator:
     def __init__(
         self, cluster: Cluster, *, namespaces: tuple[str, ...], gates: Mapping[str, bool]
     ) -> None:
-        own = {gate: on for gate, on in gates.items() if gate in GATES}
-        self.rules: Rules = rules(cluster.version.name, own, minor=cluster.version.minor)
+        version = cluster.version
+        known = {gate: on for gate, on in gates.items() if gate in version.gates}
+        self.rules: Rules = rules_of(version.with_gates(known))
         self._cluster = cluster
         self._namespaces = set(namespaces)
         self._stack = ExitStack()
@@ -72,7 +58,9 @@ class ReferenceAllocator:
         self._background = Background(
             (
                 scheduler,
-                ClaimController(self._client(), within=self.acts_in),
+                ClaimController(
+                    self._client(), within=self.acts_in, groups=self.rules.group_claims
+                ),
                 TaintEviction(self._client(), within=self.acts_in),
             )
         )
@@ -108,19 +96,17 @@ class ReferenceAllocator:
 
     def explain(self, namespace: str, pod: str) -> str:
         """Why a pod waits, or where it would go, as ``dra-allocator explain`` says it."""
-        objects = Objects(self._objects())
+        client = self._cluster.admin()
+        seen = (one for kind in live.SCHEDULED for one in live.objects_of(client, kind))
+        objects = Objects(seen, group_claims=self.rules.group_claims)
         found = objects.pods.get((namespace, pod))
         if found is None:
             return f"pod {namespace}/{pod} does not exist"
         return text(explain(Scheduler(objects, self.rules), subjects.of_pod(found, objects)))
 
-    def _objects(self) -> list[Json]:
-        client = self._cluster.admin()
-        found: list[Json] = []
-        for resource in _SEEN:
-            try:
-                found += client.list(resource)
-            except KubeError as error:
-                if error.code != _NOT_FOUND:
-                    raise
-        return found
+
+class KubeScheduler(ReferenceAllocator):
+    """The scheduler and the controllers of a whole cluster: here nothing acts, and it explains."""
+
+    def __enter__(self) -> KubeScheduler:
+        return self

@@ -18,6 +18,7 @@ from pytest_dra.bench.claims import Claims
 from pytest_dra.bench.claims import Wanted
 from pytest_dra.bench.claims import result
 from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.configuring import Configuring
 from pytest_dra.bench.cycle import PlainCycle
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.devices import Device
@@ -96,8 +97,12 @@ class Bench(Offering):
             lambda: self.instance, self.settled, setup.cluster.version, setup.profile
         )
         suffix = secrets.token_hex(RANDOM_BYTES)
+        self.configuring = Configuring(setup.profile, lambda: self.driver)
         self.claims = Claims(
-            setup.cluster.admin(), namespace=f"dra-{suffix}", class_name=MADE_FOR_CASES
+            setup.cluster.admin(),
+            namespace=f"dra-{suffix}",
+            class_name=MADE_FOR_CASES,
+            class_config=self.configuring.entries,
         )
 
     @property
@@ -174,10 +179,7 @@ class Bench(Offering):
         namespace: str | None = None,
     ) -> Claim:
         """An allocated, reserved claim with one request per device (``req-0``, ``req-1`` ...)."""
-        wanted = [
-            Wanted(request=f"req-{index}", devices=(device,))
-            for index, device in enumerate(devices)
-        ]
+        wanted = [Wanted(request=f"req-{n}", devices=(each,)) for n, each in enumerate(devices)]
         return self.claim_for(wanted, config=config, name=name, namespace=namespace)
 
     def claim_for(
@@ -193,11 +195,13 @@ class Bench(Offering):
         wanted = self.completed(wanted)
         claim = self.claims.create(wanted, name=name, namespace=namespace, config=config)
         results = results_of(wanted, driver=self.driver)
-        return self.claims.allocate(claim, results, node=self.instance.node, config=config)
+        return self.allocate(claim, results, config=config)
 
-    def allocate(self, claim: Claim, results: Sequence[Json]) -> Claim:
+    def allocate(
+        self, claim: Claim, results: Sequence[Json], *, config: Sequence[Json] = ()
+    ) -> Claim:
         """Give an existing claim exactly these results."""
-        return self.claims.allocate(claim, results, node=self.instance.node)
+        return self.claims.allocate(claim, results, node=self.instance.node, config=config)
 
     def prepare(self, *claims: Claim, timeout_s: float | None = None) -> NodeReply:
         """One Prepare call; the claims count as held until an Unprepare of them succeeds."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future
 from concurrent.futures import ThreadPoolExecutor
 
 from pytest_dra.api.resources import RESOURCE_CLAIMS
@@ -14,6 +16,7 @@ from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import DraCall
 from pytest_dra.timeline import Entry
 from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import pause
 from pytest_dra.waiting import poll
 from pytest_dra.wire.answers import NodeReply
 
@@ -22,6 +25,10 @@ CONNECT_S = 5.0
 
 ASKED_S = 1.0
 """Longest wait for a driver to ask for the claim: one that has not needs no API server for it."""
+
+TRIES = 3
+RETRY_PAUSE_S = 2.0
+"""A kubelet asks again after a failure, and again; what works at the third time works."""
 
 REST_S = 1.0
 """A driver has come to rest after this long without a sign of work on a claim."""
@@ -66,9 +73,41 @@ def abandon_prepare(bench: Bench, claim: Claim, held: Caused) -> NodeReply:
     before = held.requests
     with client, ThreadPoolExecutor(1) as pool:
         call = pool.submit(client.prepare, [claim.ref], service=service)
-        poll(lambda: call.done() or held.requests > before, Deadline.after(ASKED_S))
+        wait_until_asked(call, held, since=before)
         client.close()
         return call.result()
+
+
+def retried(
+    call: Callable[[Claim], NodeReply],
+    claim: Claim,
+    *,
+    tries: int = TRIES,
+    unless: Callable[[], bool] = lambda: False,
+) -> NodeReply:
+    """Call as a kubelet does, again after a failure; the last answer.
+
+    Args:
+        call: Prepare or Unprepare.
+        claim: of the call.
+        tries: how often at most.
+        unless: true once a further try is in vain.
+    """
+    reply = call(claim)
+    for _ in range(tries - 1):
+        if not reply.error_for(claim.uid) or unless():
+            break
+        pause(RETRY_PAUSE_S)
+        reply = call(claim)
+    return reply
+
+
+def wait_until_asked(call: Future[NodeReply], held: Caused, *, since: int = 0) -> None:
+    """Wait until the driver has asked for the claim of a call, or has answered without.
+
+    ``since`` are the reads of ``held`` before the call.
+    """
+    poll(lambda: call.done() or held.requests > since, Deadline.after(ASKED_S))
 
 
 def wait_for_rest(bench: Bench) -> bool:

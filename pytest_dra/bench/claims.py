@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
+from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from pytest_dra.api.resources import DEVICE_CLASSES
 from pytest_dra.api.resources import NAMESPACES
 from pytest_dra.api.resources import RESOURCE_CLAIMS
 from pytest_dra.api.resources import Resource
+from pytest_dra.bench.configuring import FROM_CLAIM
+from pytest_dra.bench.configuring import FROM_CLASS
 from pytest_dra.bench.devices import Device
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
@@ -22,6 +26,11 @@ from pytest_dra.wire.answers import ClaimRef
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 """What a namespace needs for claims with access for administrators (contract 7.3)."""
+
+CONFLICT = 409
+CONFLICTS = 10
+"""Times that a status is written, where a driver writes beside us: it does so a few times at
+most."""
 
 DECOY_DRIVER = "decoy.example.com"
 """A second driver that does not exist, for claims that hold devices of two drivers."""
@@ -56,6 +65,7 @@ class Wanted:
 
     ``devices`` are the driver's devices that the allocation gives to it, for the first one of its
     ``alternatives`` if it is a prioritized list. ``admin``: with access for administrators.
+    ``capacity``: what is asked of a device that several claims may have a share of.
     """
 
     request: str
@@ -63,6 +73,7 @@ class Wanted:
     mode: str = "ExactCount"
     alternatives: tuple[str, ...] = ()
     admin: bool = False
+    capacity: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def named(self) -> str:
@@ -73,8 +84,16 @@ class Wanted:
 class Claims:
     """Makes claims and takes them away again; everything made is remembered until it is deleted."""
 
-    def __init__(self, client: Client, *, namespace: str, class_name: str) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str,
+        class_name: str,
+        class_config: Callable[[], Sequence[Json]] = tuple,
+    ) -> None:
         self._client = client
+        self._class_config = class_config
         self._class_name = class_name
         self.namespace = namespace
         self.admin_namespace = f"{namespace}-admin"
@@ -101,8 +120,9 @@ class Claims:
         space = namespace or (self.admin_namespace if admin else self.namespace)
         self._prepare_space(space)
         spec: Json = {"devices": {"requests": [self._request(each) for each in wanted]}}
-        if config:
-            spec["devices"]["config"] = list(config)
+        own = [_of_claim(entry) for entry in config if entry.get("source") != FROM_CLASS]
+        if own:
+            spec["devices"]["config"] = own
         chosen = name or f"claim-{uuid.uuid4().hex[:8]}"
         made = self._client.create(
             RESOURCE_CLAIMS,
@@ -125,23 +145,23 @@ class Claims:
         *,
         node: str,
         config: Sequence[Json] = (),
+        bare: bool = False,
     ) -> Claim:
         """Write allocation and reservation to the claim's status.
 
-        ``config`` are entries of the claim's ``spec.devices.config``; they become ``FromClaim``.
+        ``config`` are entries of the claim's ``spec.devices.config``, which become ``FromClaim``
+        unless their ``source`` says otherwise. ``bare``: without what the class brings.
         """
         devices: Json = {"results": list(results)}
-        if config:
+        entries = [*(() if bare else self._class_config()), *config]
+        if entries:
             devices["config"] = [
-                {"source": "FromClaim", "requests": entry.get("requests", []), **_opaque(entry)}
-                for entry in config
+                {"source": FROM_CLAIM, "requests": [], **entry} for entry in entries
             ]
         allocation = {"devices": devices, "nodeSelector": _only(node)}
         reserved = {"resource": "pods", "name": f"pod-{claim.name[:40]}", "uid": str(uuid.uuid4())}
-        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
-        current["status"] = {"allocation": allocation, "reservedFor": [reserved]}
-        self._client.replace(
-            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
+        self.write_status(
+            claim, lambda status: {"allocation": allocation, "reservedFor": [reserved]}
         )
         allocated = dataclasses.replace(claim, results=tuple(results))
         self._made[claim.uid] = allocated
@@ -149,22 +169,33 @@ class Claims:
 
     def deallocate(self, claim: Claim) -> Claim:
         """Take allocation and reservation away, as the controller does for an unused claim."""
-        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
-        current["status"] = {}
-        self._client.replace(
-            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
-        )
+        self.write_status(claim, lambda status: {})
         freed = dataclasses.replace(claim, results=())
         self._made[claim.uid] = freed
         return freed
 
     def reserve(self, claim: Claim, consumers: Sequence[Json]) -> None:
         """Let the claim be reserved for exactly these consumers (entries of ``reservedFor``)."""
-        current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
-        current["status"]["reservedFor"] = list(consumers)
-        self._client.replace(
-            RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
-        )
+        self.write_status(claim, lambda status: {**status, "reservedFor": list(consumers)})
+
+    def write_status(self, claim: Claim, change: Callable[[Json], Json]) -> None:
+        """Change the claim's status; done again where the driver has written in between.
+
+        Raises:
+            KubeError: it cannot be written.
+        """
+        for left in reversed(range(CONFLICTS)):
+            current = self._client.get(RESOURCE_CLAIMS, claim.name, namespace=claim.namespace)
+            current["status"] = change(current.get("status") or {})
+            try:
+                self._client.replace(
+                    RESOURCE_CLAIMS, current, namespace=claim.namespace, subresource="status"
+                )
+            except KubeError as error:
+                if error.code != CONFLICT or not left:
+                    raise
+            else:
+                return
 
     def unknown(self) -> Claim:
         """A claim that neither the driver nor the API server has ever seen."""
@@ -189,6 +220,8 @@ class Claims:
         asked: Json = {"deviceClassName": self._class_name, "allocationMode": wanted.mode}
         if wanted.mode == "ExactCount":
             asked["count"] = max(1, len(wanted.devices))
+        if wanted.capacity:
+            asked["capacity"] = {"requests": dict(wanted.capacity)}
         if wanted.alternatives:
             several = [{"name": name, **asked} for name in wanted.alternatives]
             return {"name": wanted.request, "firstAvailable": several}
@@ -246,8 +279,8 @@ def decoy(request: str) -> Json:
     return {"request": request, "driver": DECOY_DRIVER, "pool": "decoy-pool", "device": "decoy-0"}
 
 
-def _opaque(entry: Json) -> Json:
-    return {"opaque": entry["opaque"]} if "opaque" in entry else {}
+def _of_claim(entry: Json) -> Json:
+    return {key: value for key, value in entry.items() if key != "source"}
 
 
 def _only(node: str) -> Json:

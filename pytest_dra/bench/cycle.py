@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_dra.bench.claims import Claim
     from pytest_dra.bench.devices import Device
     from pytest_dra.bench.residue import Tree
+    from pytest_dra.wire.answers import NodeReply
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class PlainCycle:
             before = bench.instance.tree()
             claim = bench.claim([device])
             reply = bench.prepare(claim)
+            if reply.error_for(claim.uid):
+                reply = with_configuration(bench, claim, reply)
             registry = bench.last_preparation().registry
             made = residue_of(claim, bench.instance.tree(), before)
             bench.unprepare(claim)
@@ -56,6 +59,24 @@ class PlainCycle:
             residue=left,
             names_pool=all(each.pool_name for each in devices),
         )
+
+
+def with_configuration(bench: Bench, claim: Claim, refused: NodeReply) -> NodeReply:
+    """Prepare a refused claim once more with what its class may have to bring.
+
+    If that helps, every claim gets it from now on. Else the answer is the first one again.
+    """
+    if not bench.configuring.may_help():
+        return refused
+    bench.configuring.needed = True
+    results = claim.results
+    bench.allocate(bench.claims.deallocate(claim), results)
+    reply = bench.prepare(claim)
+    if not reply.error_for(claim.uid):
+        return reply
+    bench.configuring.needed = False
+    bench.allocate(bench.claims.deallocate(claim), results)
+    return refused
 
 
 def run_in(bench: Bench, devices: Sequence[Device]) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from pytest_dra.spec import Json
 
+NO_SUCH_DEVICE = "no-such-device"
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
@@ -35,6 +37,11 @@ class Device:
             return None
         found: object = next(iter(value.values()))
         return found
+
+
+def no_such(pool: str) -> Device:
+    """A device that the pool does not have."""
+    return Device(pool=pool, name=NO_SUCH_DEVICE, spec={})
 
 
 def newest_generation(slices: Iterable[Json]) -> dict[tuple[str, str], list[Json]]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_dra.bench.claims import Claim
+from pytest_dra.bench.devices import Device
 from pytest_dra.bench.instance import Instance
 from pytest_dra.launch import Component
 from pytest_dra.launch import LaunchError
@@ -23,6 +25,17 @@ PRINTED_MAX = 64 * 1024
 
 SHOWN = 200
 """Bytes of a hook's output that are shown where it failed."""
+
+
+def values_of(claim: Claim, device: Device) -> dict[str, str]:
+    """Placeholders of a hook that is about a claim and a device that it holds."""
+    return {
+        "claim_uid": claim.uid,
+        "claim_name": claim.name,
+        "claim_namespace": claim.namespace,
+        "pool": device.pool,
+        "device": device.name,
+    }
 
 
 def run(

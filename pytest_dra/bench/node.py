@@ -43,6 +43,7 @@ class Node:
         reads_boot_id: what the profile says; only where it is False a reboot can be played
             without a jail.
         in_cluster: the driver finds the API server as from within a pod; only with a jail.
+        trees: what the driver sees at further paths in the jail (``launch.trees``).
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Node:
         writable: Sequence[str] = (),
         reads_boot_id: bool = True,
         in_cluster: bool = False,
+        trees: Mapping[str, Path] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self.account: Mapping[str, str] = MappingProxyType({})
@@ -68,7 +70,7 @@ class Node:
         self._account_dir = directories.make_own() if jailed and in_cluster else None
         if self._account_dir is not None:
             extra[ACCOUNT_DIR] = self._account_dir
-        self.jail = Jail(directories, extra=extra) if jailed else None
+        self.jail = Jail(directories, extra=extra, trees=trees) if jailed else None
         self._boot_id = self.jail.boot_id if self.jail is not None else _host_boot_id()
 
     def make(self) -> None:
@@ -99,6 +101,12 @@ class Node:
             )
         path = self.directories.kubeconfig
         return self._cluster.driver_kubeconfig(path, instance=instance, node=self.name)
+
+    @property
+    def own_paths(self) -> tuple[str, ...]:
+        """The driver's directories by all names that it may call them."""
+        inside = self.jail.private if self.jail is not None else ()
+        return (str(self.directories.root), *inside)
 
     def outside(self, path: str | Path) -> Path:
         """Where the file lies for us that the driver calls ``path``.

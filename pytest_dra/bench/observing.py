@@ -16,48 +16,76 @@ from pytest_dra.spec import UnsupportedEnvironment
 HOOK = "hooks.observe"
 
 
-def blocks(bench: Bench, settings: Sequence[tuple[Json, Sequence[str]]]) -> list[Json]:
-    """Entries of a claim's configuration: opaque parameters, and the requests that they are for."""
-    return [
-        {"requests": list(requests), "opaque": {"driver": bench.driver, "parameters": parameters}}
-        for parameters, requests in settings
-    ]
-
-
 def observed(bench: Bench, wanted: Wanted, config: Sequence[Json], *, what: str) -> str:
     """Prepare a claim, look at what is set, and release it again; its names and uid are left out.
 
     Raises:
         Violation: it is not prepared.
     """
-    claim = bench.claim_for([wanted], config=config)
+    return observed_each(bench, [wanted], config, what=what)[0]
+
+
+def observed_each(
+    bench: Bench, wanted: Sequence[Wanted], config: Sequence[Json], *, what: str
+) -> list[str]:
+    """The same for the first device of each request of a claim.
+
+    Raises:
+        Violation: it is not prepared.
+    """
+    claim = bench.claim_for(wanted, config=config)
+    return _looked(bench, claim, [each.devices[0] for each in wanted], what=what)
+
+
+def look_once(bench: Bench, claim: Claim, device: Device, *, what: str) -> str:
+    """The same for a device of a claim that has been allocated.
+
+    Raises:
+        Violation: it is not prepared.
+    """
+    return _looked(bench, claim, [device], what=what)[0]
+
+
+def _looked(bench: Bench, claim: Claim, devices: Sequence[Device], *, what: str) -> list[str]:
     prepare.must_succeed(bench.prepare(claim), claim.uid, what=f"Prepare of {what}")
-    seen = _look(bench, claim, wanted.devices[0])
+    seen = [look(bench, claim, each) for each in devices]
     bench.unprepare(claim)
     return seen
 
 
-def must_differ(seen: Sequence[str]) -> None:
+def samples_at_least(bench: Bench, count: int) -> Sequence[Json]:
+    """The first ``samples.good_config``.
+
+    Raises:
+        UnsupportedEnvironment: there are fewer.
+    """
+    samples = bench.profile.samples.good_config
+    if len(samples) < count:
+        raise UnsupportedEnvironment(
+            f"{count} different settings are needed, samples.good_config has {len(samples)}",
+            way_out=f"give as many that {HOOK} tells apart",
+        )
+    return samples[:count]
+
+
+def must_differ(
+    seen: Sequence[str],
+    *,
+    of: str = "samples.good_config",
+    way_out: str = "give three samples.good_config that it tells apart",
+) -> None:
     """Settings that look alike prove nothing.
 
     Raises:
-        UnsupportedEnvironment: they do.
+        UnsupportedEnvironment: they do; ``of`` says what differs, ``way_out`` what would help.
     """
     if len(set(seen)) < len(seen):
-        raise UnsupportedEnvironment(
-            f"{HOOK} prints the same for different samples.good_config",
-            way_out="give three samples.good_config that it tells apart",
-        )
+        raise UnsupportedEnvironment(f"{HOOK} prints the same for different {of}", way_out=way_out)
 
 
-def _look(bench: Bench, claim: Claim, device: Device) -> str:
+def look(bench: Bench, claim: Claim, device: Device) -> str:
+    """What the hook prints for a prepared claim's device; names and uid of the claim left out."""
     command = bench.profile.hooks.observe
-    values = {
-        "claim_uid": claim.uid,
-        "claim_name": claim.name,
-        "claim_namespace": claim.namespace,
-        "pool": device.pool,
-        "device": device.name,
-    }
+    values = hooks.values_of(claim, device)
     text = hooks.run(bench.instance, command, name=HOOK, values=values)
     return text.replace(claim.uid, "UID").replace(claim.name, "NAME")

@@ -35,15 +35,24 @@ def unwritable_cdi(bench: Bench) -> Iterator[None]:
     A jailed driver has the directory itself at the usual path, where it cannot write meanwhile.
     """
     directory = bench.instance.directories.cdi_dir
+    with (
+        bench.timeline.disturbance("unwritable CDI directory"),
+        _read_only_in_jail(bench),
+        _file_in_place_of(directory),
+    ):
+        yield
+
+
+@contextmanager
+def _file_in_place_of(directory: Path) -> Iterator[None]:
     aside = directory.with_name(f"{directory.name}-aside")
-    with bench.timeline.disturbance("unwritable CDI directory"), _read_only_in_jail(bench):
-        directory.rename(aside)
-        try:
-            directory.touch(mode=0o644)
-            yield
-        finally:
-            _remove(directory)
-            aside.rename(directory)
+    directory.rename(aside)
+    try:
+        directory.touch(mode=0o644)
+        yield
+    finally:
+        _remove(directory)
+        aside.rename(directory)
 
 
 @contextmanager
@@ -53,10 +62,9 @@ def _read_only_in_jail(bench: Bench) -> Iterator[None]:
     if jail is None:
         yield
         return
-    pids = [process.pid for process in instance.driver.processes.values() if process.alive]
     with ExitStack() as stack:
         try:
-            stack.enter_context(jail.read_only(CDI_DIR, pids))
+            stack.enter_context(jail.read_only(CDI_DIR, instance.driver.pids))
         except LaunchError as error:
             raise UnsupportedEnvironment(str(error), way_out="run without --dra-jail") from error
         yield
@@ -71,12 +79,33 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def failing_reads(bench: Bench) -> Iterator[Caused]:
-    """The driver's reads of a claim are answered with 500, as often as one reading needs."""
+def unwritable_data(bench: Bench) -> Iterator[None]:
+    """A plain file in the place of the driver's data directory, whose open sockets stay in use.
+
+    Raises:
+        UnsupportedEnvironment: there is no such directory.
+    """
+    instance = bench.instance
+    directory = instance.directories.driver_dir(instance.driver_name or "")
+    if directory.is_symlink() or not directory.is_dir():
+        raise UnsupportedEnvironment(
+            f"the driver has no directory {directory.name} below the kubelet's plugins",
+            way_out="keep files of state there",
+        )
+    with bench.timeline.disturbance("unwritable data directory"), _file_in_place_of(directory):
+        yield
+
+
+@contextmanager
+def failing_reads(bench: Bench, *, times: int | None = FALL_BACKS) -> Iterator[Caused]:
+    """The driver's reads of a claim are answered with 500, as often as one reading needs.
+
+    ``times`` None: until the end of the context.
+    """
     scope = _reads(bench)
     with (
         bench.timeline.disturbance("reads of claims fail"),
-        _trouble(bench).refuse(scope, BROKEN, times=FALL_BACKS) as caused,
+        _trouble(bench).refuse(scope, BROKEN, times=times) as caused,
     ):
         yield caused
 

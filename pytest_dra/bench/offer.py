@@ -47,6 +47,8 @@ class Offer:
             self.wait()
             self._instance().settle()
             self._published = self._instance().slices()
+            # What was published last counts too, from here on.
+            self._devices = self._instance().devices()
             self.settled_serial = len(self._instance().timeline)
         return self._published
 

@@ -99,6 +99,11 @@ class Offering:
         """One free device per value of the profile's ``driver.kind_attribute``."""
         return self._offer.one_of_each_kind(self.profile.driver.kind_attribute)
 
+    def kinds_at_once(self) -> list[Device]:
+        """The same for claims that are held together; one where one claim holds every device."""
+        kinds = self.one_of_each_kind()
+        return kinds[:1] if self.profile.driver.takes_all_devices else kinds
+
     def every_device(self) -> list[Device]:
         """All devices that can be given away whole."""
         return self._offer.whole_devices()

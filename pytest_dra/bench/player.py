@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.calls import retried
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.cycle import unresolved
@@ -13,13 +14,9 @@ from pytest_dra.checks import cdi_specs
 from pytest_dra.checks import histories
 from pytest_dra.checks import prepare
 from pytest_dra.checks.histories import Model
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
-from pytest_dra.waiting import pause
 from pytest_dra.wire.answers import NodeReply
-
-RETRIES = 2
-RETRY_PAUSE_S = 2.0
-"""A kubelet calls again after a failure; what works at the third time works."""
 
 
 class Player:
@@ -29,6 +26,15 @@ class Player:
         self._bench = bench
         self._devices = devices
         self._cycle = bench.plain_cycle()
+
+    @property
+    def reboots(self) -> bool:
+        """True if a node can be rebooted here."""
+        try:
+            self._bench.instance.place.must_reboot_truly()
+        except UnsupportedEnvironment:
+            return False
+        return True
 
     def play(self, history: str) -> Violation | None:
         """How a history fails, None if all is as it should be; its claims are released."""
@@ -71,6 +77,8 @@ class _Played:
         refused = False
         if step == histories.RESTART:
             self._restart()
+        elif step == histories.REBOOT:
+            self._reboot()
         elif step in histories.FAILING:
             refused = self._fail(histories.FAILING[step])
         elif step.islower():
@@ -82,12 +90,7 @@ class _Played:
 
     def _prepare(self, name: str, *, what: str) -> None:
         claim = self._claims[name]
-        reply = self._bench.prepare(claim)
-        for _ in range(RETRIES):
-            if not reply.error_for(claim.uid) or self._bench.instance.over:
-                break
-            pause(RETRY_PAUSE_S)
-            reply = self._bench.prepare(claim)
+        reply = retried(self._bench.prepare, claim, unless=lambda: self._bench.instance.over)
         prepare.must_succeed(reply, claim.uid, what=what)
         allocated = claim.pairs(self._bench.driver)
         prepare.only_these_devices(reply, claim.uid, allocated=allocated, what=what)
@@ -117,6 +120,11 @@ class _Played:
             instance.start_again()
             self._bench.forget()
             instance.plugin()
+
+    def _reboot(self) -> None:
+        self._bench.instance.reboot()
+        self._bench.forget()
+        self._bench.instance.plugin()
 
     def _look(self, *, what: str) -> None:
         instance, cycle = self._bench.instance, self._bench.plain_cycle()

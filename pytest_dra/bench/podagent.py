@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Final
 
 from pytest_dra.api import resources
+from pytest_dra.api.times import stamp
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.instance import Instance
-from pytest_dra.controllers import allocations
 from pytest_dra.controllers import podclaims
+from pytest_dra.controllers.conditions import merged
 from pytest_dra.controllers.events import WARNING
 from pytest_dra.controllers.events import Events
 from pytest_dra.controllers.looping import RETRY_S
@@ -24,9 +24,9 @@ from pytest_dra.controllers.looping import Within
 from pytest_dra.controllers.looping import everywhere
 from pytest_dra.controllers.looping import pause_after
 from pytest_dra.controllers.looping import soonest
-from pytest_dra.controllers.looping import stamp
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling.cluster import ENDED
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
@@ -179,7 +179,7 @@ class PodAgent(ControlLoop):
         found = self.client.get(resources.RESOURCE_CLAIMS, name, namespace=namespace)
         if owned and not podclaims.is_of(found, pod):
             raise PrepareError(f"claim {namespace}/{name} was not made for the pod")
-        if not allocations.is_reserved(found, pod):
+        if not consumers.is_reserved(found, pod, groups=True):
             raise PrepareError(f"claim {namespace}/{name} is not reserved for the pod")
         results = results_of(allocation_of(found))
         claim = Claim(
@@ -250,7 +250,7 @@ class PodAgent(ControlLoop):
         self.client.patch(resources.NODES, name, {"spec": {"taints": taints or None}})
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
         status = {
-            "conditions": _merged((node.get("status") or {}).get("conditions"), [ready]),
+            "conditions": merged(node, [ready]),
             "capacity": ROOM,
             "allocatable": ROOM,
         }
@@ -274,16 +274,10 @@ class PodAgent(ControlLoop):
             "status": {
                 "phase": phase,
                 "startTime": had.get("startTime") or stamp(),
-                "conditions": _merged(had.get("conditions"), conditions),
+                "conditions": merged(pod, conditions),
             },
         }
         written = self.client.patch(
             resources.PODS, name, body, namespace=namespace, subresource="status"
         )
         self.written(resources.PODS, written)
-
-
-def _merged(had: Iterable[Json] | None, new: Sequence[Json]) -> list[Json]:
-    """Conditions with others of the same types in their place."""
-    types = {one["type"] for one in new}
-    return [*(one for one in had or () if one["type"] not in types), *new]

@@ -16,6 +16,7 @@ from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.podagent import PodAgent
 from pytest_dra.bench.podagent import Prepared
 from pytest_dra.controllers import podclaims
+from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import Background
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
@@ -39,7 +40,6 @@ CLAIM: Final = "devices"
 
 CONTAINER: Final = "main"
 _FORBIDDEN: Final = 403
-_NOT_FOUND: Final = 404
 _EVENTS_MAX: Final = 5
 """Newest events that a message tells."""
 
@@ -166,7 +166,7 @@ class Pod:
                 resources.PODS, self.name, namespace=self.namespace, grace_s=None, uid=self.uid
             )
         except KubeError as error:
-            if error.code != _NOT_FOUND:
+            if error.code != NOT_FOUND:
                 raise
         if wait:
             self.wait_gone()

@@ -4,36 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from pytest_dra.bench import signs
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.statefiles import StateFiles
 from pytest_dra.checks.edits import FileKind
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
-from pytest_dra.wire.messages import HEALTH_METHODS
-
-IN_DEVICE: Final = {
-    "DeviceTaints": "taints",
-    "PartitionableDevices": "consumesCounters",
-    "CompatibilityGroups": "compatibilityGroups",
-    "ConsumableCapacity": "allowMultipleAllocations",
-    "BindingConditions": "bindingConditions",
-    "NodeAllocatable": "nodeAllocatableResources",
-    "OptionalNodeOps": "skipNodeOperations",
-}
-IN_SLICE: Final = {
-    "PartitionableDevices": ("sharedCounters", "perDeviceNodeSelection"),
-    "NetworkAttached": ("allNodes", "nodeSelector"),
-}
-"""Fields of devices and slices by the feature that they are a sign of."""
-
-LISTS: Final = frozenset({"bools", "ints", "strings", "versions"})
-"""Types of attributes that hold a list."""
 
 MOST_NAMES: Final = 64
 """Attributes that are looked at; a driver has a dozen."""
@@ -110,7 +91,10 @@ class Portrait:
             devices=len(devices),
             pools=len({item["spec"]["pool"]["name"] for item in slices}),
             attributes=_attributes(devices),
-            signs=dict(_signs(instance.slices_as_sent(), plugin.info.supported_versions)),
+            signs={
+                **signs.in_slices(instance.slices_as_sent()),
+                **signs.advertised(plugin.info.supported_versions),
+            },
             cycle=_cycle(bench),
         )
 
@@ -124,27 +108,6 @@ def _attributes(devices: Iterable[Json]) -> dict[str, tuple[Json, ...]]:
                 if value not in values:
                     values.append(value)
     return {name: tuple(values) for name, values in sorted(found.items())}
-
-
-def _signs(sent: Iterable[Json], versions: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Features with their sign in slices as sent, or in what GetInfo advertises."""
-    specs = [body.get("spec") or {} for body in sent]
-    devices = [device for spec in specs for device in spec.get("devices") or ()]
-    for feature, field in IN_DEVICE.items():
-        if any(device.get(field) for device in devices):
-            yield feature, f"{field} of a device"
-    for feature, fields in IN_SLICE.items():
-        for field in fields:
-            if any(spec.get(field) for spec in specs):
-                yield feature, f"{field} of a slice"
-    for device in devices:
-        if any(LISTS & set(value) for value in device.get("attributes", {}).values()):
-            yield "ListAttributes", "a list-valued attribute of a device"
-            break
-    for service in versions:
-        if service in HEALTH_METHODS:
-            yield "DeviceHealth", f"{service} in GetInfo"
-            break
 
 
 def _cycle(bench: Bench) -> Cycle | None:

@@ -8,6 +8,7 @@ authority, and understands an endpoint that is written in the wrong form.
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_dra.bench.instance import Instance
@@ -42,6 +43,12 @@ def accepts(path: Path) -> bool:
     return True
 
 
+def listening(instance: Instance) -> Iterator[Path]:
+    """The sockets in the registry that accept connections, as they are found."""
+    registry, reached = instance.directories.registry_dir, instance.place.reached
+    return (path for path in scan(registry, locate=reached) if accepts(reached(path)))
+
+
 class Registration:
     """One driver process's registration, as found once it listens."""
 
@@ -54,14 +61,9 @@ class Registration:
 
     def _find(self) -> Path:
         instance = self._instance
-        registry, reached = instance.directories.registry_dir, instance.place.reached
-
-        def look() -> Path | None:
-            found = scan(registry, locate=reached)
-            return next((path for path in found if accepts(reached(path))), None)
 
         def look_or_end() -> Path | bool | None:
-            return look() or instance.over
+            return next(listening(instance), None) or instance.over
 
         found = poll(look_or_end, Deadline.after(instance.budgets.start))
         if isinstance(found, Path):

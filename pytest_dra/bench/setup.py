@@ -31,7 +31,7 @@ class Setup:
     previous release. ``in_memory``: drivers keep their files small.
     ``registry_bytes``: so long is the path of the registry at least.
     ``patient``: deadlines are lifted. ``makes``: an instance, from its arguments.
-    ``soak``: whether cases do more than usual.
+    ``soak``: whether cases do more than usual. ``replay``: histories to play instead.
     """
 
     cluster: Cluster
@@ -47,6 +47,7 @@ class Setup:
     in_memory: bool = False
     patient: bool = False
     soak: Soak = dataclasses.field(default_factory=Soak)
+    replay: tuple[str, ...] = ()
     makes: Callable[..., Instance] = Instance
 
     def instance(self, letter: str, *, nodes: set[str], devices: int | None = None) -> Instance:
@@ -66,6 +67,7 @@ class Setup:
             writable=self.profile.launch.writable,
             reads_boot_id=self.profile.driver.reads_boot_id,
             in_cluster=self.profile.launch.in_cluster,
+            trees=self.profile.launch.trees,
         )
         return self.makes(
             name=name,

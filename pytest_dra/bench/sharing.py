@@ -12,6 +12,7 @@ from typing import Final
 from pytest_dra.api.quantity import Quantity
 from pytest_dra.api.resources import RESOURCE_SLICES
 from pytest_dra.bench import claims
+from pytest_dra.bench import observing
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Wanted
@@ -20,6 +21,8 @@ from pytest_dra.bench.devices import same_in
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
+
+BOTH: Final = 2
 
 PARTS: Final = 3
 """A share is at most such a part of what no policy is given for: three of them fit."""
@@ -92,10 +95,43 @@ def exclusive(bench: Bench, device: Device, *, request: str = "req-0") -> Json:
     return claims.exclusive(request, device, driver=bench.driver)
 
 
-def claim_with(bench: Bench, device: Device, results: Sequence[Json]) -> Claim:
+def rounded(device: Device) -> tuple[str, str, str, str] | None:
+    """A capacity whose policy has two amounts: its name, the lower one, what is rounded up to the
+    higher one, and that; None if no policy has."""
+    for name, value in (device.spec.get("capacity") or {}).items():
+        policy = value.get("requestPolicy") or {}
+        some = [Quantity.parse(str(each)).whole() for each in policy.get("validValues") or []]
+        steps = policy.get("validRange") or {}
+        if not some and steps.get("step"):
+            least = Quantity.parse(str(steps["min"])).whole()
+            some = [least, least + Quantity.parse(str(steps["step"])).whole()]
+        whole = Quantity.parse(str(value["value"])).whole()
+        low, high = (*sorted(set(some))[:BOTH], 0, 0)[:BOTH]
+        if low + 1 < high <= whole:
+            return name, str(low), str(low + 1), str(high)
+    return None
+
+
+def observed_share(
+    bench: Bench, device: Device, *, asked: Mapping[str, str], consumed: Mapping[str, str]
+) -> str:
+    """What is set for a claim that asks for so much of a device and was given so much."""
+    wanted = Wanted(request="req-0", devices=(device,), capacity=asked)
+    result = share(bench, device)
+    result["consumedCapacity"] = {**amounts(device), **consumed}
+    claim = bench.allocate(bench.claims.create([wanted]), [result])
+    what = f"a share of device {device.name!r}"
+    seen = observing.look_once(bench, claim, device, what=what)
+    return seen.replace(str(result["shareID"]), "SHARE")
+
+
+def claim_with(
+    bench: Bench, device: Device, results: Sequence[Json], *, config: Sequence[Json] = ()
+) -> Claim:
     """A claim that was given exactly these results."""
     wanted = [Wanted(request=str(each["request"]), devices=(device,)) for each in results]
-    return bench.allocate(bench.claims.create(wanted), results)
+    claim = bench.claims.create(wanted, config=config)
+    return bench.allocate(claim, results, config=config)
 
 
 def again_after_deletion(bench: Bench, device: Device) -> Device:

@@ -10,6 +10,7 @@ from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.shipped import Shipped
 from pytest_dra.objects.shipped import classes_of
 from pytest_dra.objects.shipped import read_shipped
+from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 
@@ -37,6 +38,15 @@ def classes_must_select(bench: Bench) -> None:
         wanted=bench.profile.driver.device_classes,
     )
     _must_be_none(next(usage.classes_must_select(shop), None))
+
+
+def objects_of(bench: Bench) -> list[Json]:
+    """All objects of the manifests.
+
+    Raises:
+        UnsupportedEnvironment: they cannot be read.
+    """
+    return [{**one.body, "kind": one.kind} for one in _given(bench)]
 
 
 def _given(bench: Bench) -> list[Given]:

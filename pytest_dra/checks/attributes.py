@@ -7,16 +7,19 @@ from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 from typing import Final
 
 from pytest_dra.api.quantity import Quantity
 from pytest_dra.api.quantity import QuantityError
+from pytest_dra.api.quantity import canonical
 from pytest_dra.checks.flaws import Flaw
 from pytest_dra.checks.flaws import device_text
 from pytest_dra.checks.flaws import devices_of
 from pytest_dra.checks.flaws import driver_of
 from pytest_dra.spec import Json
+from pytest_dra.spec import Violation
 
 STANDARD_DOMAIN: Final = "resource.kubernetes.io"
 
@@ -246,3 +249,36 @@ def _quantity_problem(value: Any) -> str:
     if (fraction and len(fraction) + finer > NANO_DIGITS and "i" not in text) or kept != found:
         return f"a value that the server can hold: it makes it {kept.canonical}"
     return ""
+
+
+def capacities_of(slices: Iterable[Json]) -> dict[tuple[str, str], dict[str, str]]:
+    """The values of all capacities, canonical, by pool and device."""
+    return {
+        (str(item["spec"]["pool"]["name"]), str(device.get("name"))): {
+            str(name): canonical(str(value.get("value")))
+            for name, value in (device.get("capacity") or {}).items()
+        }
+        for item, _, device in devices_of(slices)
+    }
+
+
+def capacity_must_stay(
+    before: Iterable[Json], now: Iterable[Json], *, while_: str, proof: Sequence[int] = ()
+) -> None:
+    """No device has another capacity than before; one that has gone or come is not looked at.
+
+    Args:
+        before: slices.
+        now: slices, or those of some writes.
+        while_: what has been done meanwhile.
+        proof: serials of what shows it.
+    """
+    old = capacities_of(before)
+    for name, values in capacities_of(now).items():
+        if values != old.get(name, values):
+            raise Violation(
+                f"capacity of device {name[1]!r} of pool {name[0]!r} {while_}",
+                got=values,
+                want=f"{old[name]}, as before: the device has as much as ever",
+                proof=tuple(proof),
+            )

@@ -139,6 +139,37 @@ def versions_must_cover_the_fields(
             )
 
 
+def versions_must_be_the_lowest(registries: Iterable[cdi.Registry]) -> None:
+    """No spec declares a newer cdiVersion than any spec of its vendor needs.
+
+    One version for all specs of a driver is fine: a runtime has to know it in any case. Files that
+    do not load are other cases' matter.
+    """
+    files = [file for found in registries for file in found.files if not file.errors]
+    needed: dict[str, str] = {}
+    for file in files:
+        vendor = _vendor(file)
+        needed[vendor] = max(needed.get(vendor, ""), file.minimum, key=_numbers)
+    for file in files:
+        lowest = needed[_vendor(file)]
+        if _numbers(file.version) > _numbers(lowest):
+            raise Violation(
+                f"cdiVersion of CDI spec {file.path.name}",
+                got=file.version,
+                want=f"{lowest}: no field or name of a spec of vendor {_vendor(file)} needs a "
+                "newer one, which older runtimes refuse",
+            )
+
+
+def _vendor(file: cdi.SpecFile) -> str:
+    return file.kind.partition("/")[0]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    parts = version.removeprefix("v").split(".")
+    return tuple(int(part) for part in parts if part.isdecimal())
+
+
 def only_the_owner_may_write(modes: Mapping[Path, int], *, proof: Sequence[int] = ()) -> None:
     """Neither group nor others may write specs or their directories."""
     for path, mode in sorted(modes.items()):

@@ -23,12 +23,13 @@ STEPS = {
     "X": "Prepare A without CDI directory",
     "Y": "Prepare B without CDI directory",
     "R": "restart",
+    "O": "reboot",
 }
 
 NAMES = ("A", "B")
 """The two claims, each with a device of its own."""
 
-RESTART = "R"
+RESTART, REBOOT = "R", "O"
 
 FAILING = {"X": "A", "Y": "B"}
 """Steps whose Prepare is made to fail, and their claim."""
@@ -60,6 +61,9 @@ FIXED = (
     "AaRAB",
 )
 """Short histories that have found faults in drivers, or look as if they could."""
+
+WITH_REBOOT = ("ABOAab",)
+"""Played where the bench can reboot a node without the driver finding out that it was none."""
 
 RANDOM = 15
 """Further histories, always the same ones: reports of two runs are to be compared."""
@@ -105,7 +109,8 @@ def in_words(history: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Model:
-    """The claims that are prepared, and those of which a failed Prepare leaves it open."""
+    """The claims that are prepared, and those of which it is open: a Prepare has failed, or
+    the node was rebooted, after which a kubelet prepares again what it still needs."""
 
     prepared: frozenset[str] = frozenset()
     open: frozenset[str] = frozenset()
@@ -114,6 +119,8 @@ class Model:
         """The state after a step; ``refused`` counts only where failing is allowed."""
         if step == RESTART:
             return self
+        if step == REBOOT:
+            return Model(frozenset(), self.open | self.prepared)
         name = FAILING.get(step, step.upper())
         if step.islower():
             return Model(self.prepared - {name}, self.open - {name})
@@ -159,6 +166,39 @@ def state_must_be(
                 got=f"left of {name}: {', '.join(more[:5])}",
                 want=f"{name} is not prepared: nothing of it is left",
             )
+
+
+class HistoryViolation(Violation):
+    """How a history fails; ``history`` is its letters."""
+
+    def __init__(self, violation: Violation, history: str) -> None:
+        super().__init__(
+            violation.where, got=violation.got, want=violation.want, proof=violation.proof
+        )
+        self.history = history
+
+
+def as_file(history: str) -> str:
+    """A history as a file that :func:`from_file` reads, with each step in words."""
+    words = "".join(f"# {step}: {STEPS[step]}\n" for step in history)
+    return f"# a history of IDEM-009; played again by --dra-replay=FILE\n{words}{history}\n"
+
+
+def from_file(text: str) -> tuple[str, ...]:
+    """The histories of a text, one per line; what follows a ``#`` is a remark.
+
+    Raises:
+        ValueError: there is none, or a letter is no step.
+    """
+    lines = (line.partition("#")[0].strip() for line in text.splitlines())
+    found = tuple(line for line in lines if line)
+    for step in "".join(found):
+        if step not in STEPS:
+            known = ", ".join(f"{letter} ({words})" for letter, words in STEPS.items())
+            raise ValueError(f"{step!r} is no step of a history; steps are {known}")
+    if not found:
+        raise ValueError("there is no history in it")
+    return found
 
 
 Play = Callable[[str], Violation | None]

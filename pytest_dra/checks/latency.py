@@ -31,6 +31,29 @@ def calls_must_be_short(calls: Sequence[Entry[DraCall]], *, within_s: float, bud
         )
 
 
+def percentile_must_be_within(calls: Sequence[Entry[DraCall]], *, within_s: float) -> None:
+    """Of a hundred calls, 99 are answered within the budget.
+
+    Args:
+        calls: what is judged, without calls that the suite itself has held up.
+        within_s: ``budgets.latency_p99``.
+    """
+    ranked = sorted(calls, key=lambda entry: entry.event.duration_s)
+    median, high = (_ranked(ranked, hundredths) for hundredths in (50, 99))
+    if high.event.duration_s > within_s:
+        raise Violation(
+            f"{high.event.method}, {len(calls)} calls",
+            got=f"p99 {high.event.duration_s:.2f} s, p50 {median.event.duration_s:.2f} s",
+            want=f"p99 within {within_s:g} s (budgets.latency_p99): pods wait for it",
+            proof=(high.serial,),
+        )
+
+
+def _ranked(ranked: Sequence[Entry[DraCall]], hundredths: int) -> Entry[DraCall]:
+    """The nearest rank of a percentile."""
+    return ranked[-(-len(ranked) * hundredths // 100) - 1]
+
+
 def slow(calls: Sequence[Entry[DraCall]], *, above_s: float) -> str:
     """A warning of the longest call where it took more than ``above_s``; empty if none did."""
     longest = _longest(calls)

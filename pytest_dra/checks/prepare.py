@@ -18,6 +18,9 @@ Pair = tuple[str, str]
 PREPARE = "NodePrepareResources"
 UNPREPARE = "NodeUnprepareResources"
 
+CALL_S = 45.0
+"""How long a kubelet waits for an answer."""
+
 
 def must_succeed(reply: NodeReply, uid: str, *, what: str) -> None:
     """The call ended with OK and has an entry without error for the claim."""
@@ -34,6 +37,17 @@ def must_not_fail(reply: NodeReply, uid: str, *, what: str) -> None:
     if not reply.ok or (answer is not None and answer.error):
         raise Violation(
             what, got=reply.error_for(uid), want="OK without an error", proof=(reply.serial,)
+        )
+
+
+def must_be_answered(reply: NodeReply, *, what: str, within_s: float = CALL_S) -> None:
+    """There is an answer in time, whatever it says; a driver may use the codes of our own side."""
+    if reply.code == "DEADLINE_EXCEEDED" and reply.duration_s >= within_s:
+        raise Violation(
+            what,
+            got=f"no answer in {reply.duration_s:.0f} s",
+            want=f"an answer within {within_s:g} s, be it an error",
+            proof=(reply.serial,),
         )
 
 
@@ -76,6 +90,30 @@ def must_be_refused_soon(
             want=f"an error that says why: with one of the words {', '.join(sorted(words))}",
             proof=(reply.serial,),
         )
+
+
+def error_must_name(
+    reply: NodeReply, uid: str, *, names: Mapping[str, Collection[str]], what: str
+) -> None:
+    """The error of a claim tells what it is about.
+
+    Args:
+        reply: the answer with the error; one without is let pass.
+        uid: the claim.
+        names: by what they stand for, the texts of which one must be in the error.
+        what: how a message calls the call.
+    """
+    text = reply.error_for(uid)
+    if not text:
+        return
+    for meaning, texts in names.items():
+        if not any(each in text for each in texts):
+            raise Violation(
+                f"error of {what}",
+                got=text,
+                want=f"a text that names the {meaning}: {' or '.join(texts)}",
+                proof=(reply.serial,),
+            )
 
 
 def must_be_empty(replies: Sequence[NodeReply], *, within_s: float, method: str) -> None:

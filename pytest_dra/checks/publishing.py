@@ -135,3 +135,22 @@ def _devices(slices: Iterable[Json]) -> dict[tuple[str, str], str]:
         for item in members
         for device in (item.get("spec") or {}).get("devices") or []
     }
+
+
+def groups_must_be_left_out(sent: Iterable[Json], *, within_s: float) -> None:
+    """A driver does not send compatibilityGroups to a server that has dropped them.
+
+    Args:
+        sent: slices as they were sent after that.
+        within_s: how long before it could notice.
+    """
+    for body in sent:
+        for device in (body.get("spec") or {}).get("devices") or ():
+            for each in device.get("consumesCounters") or ():
+                if each.get("compatibilityGroups"):
+                    raise Violation(
+                        f"consumesCounters of device {device.get('name')!r}",
+                        got=f"compatibilityGroups {each['compatibilityGroups']}",
+                        want="none: the API server has dropped the field from a write "
+                        f"{within_s:g} s before",
+                    )

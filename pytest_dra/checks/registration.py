@@ -274,3 +274,13 @@ def sockets_must_be_removed(left: Sequence[str], *, in_time: bool, within_s: flo
             got=f"left: {', '.join(sorted(left))}",
             want="no socket of the driver: its removal is the only de-registration",
         )
+
+
+def removal_must_be_noticed(name: str, *, noticed: bool, within_s: float) -> None:
+    """A driver whose registration socket was deleted has made a new one, or has ended."""
+    if not noticed:
+        raise Violation(
+            f"registration socket {name}, deleted by somebody",
+            got=f"the driver serves on and cannot be found, {within_s:g} s later",
+            want="a new socket that accepts connections, or an exit, so that it is started again",
+        )

@@ -118,3 +118,19 @@ def _difference(was: Sequence[Sequence[str]], now: Sequence[Sequence[str]]) -> s
     gone, come = sorted(set(old) - set(new)), sorted(set(new) - set(old))
     shown: list[Any] = [json.loads(text).get("name") for text in (*gone, *come)][:3]
     return f"other devices, or devices that say something else: {', '.join(map(str, shown))}"
+
+
+def must_end_in_time(*, ended: bool, within_s: float, during: str) -> None:
+    """SIGTERM has ended the driver.
+
+    Args:
+        ended: all of its processes had ended by themselves.
+        within_s: the time that they had.
+        during: the claim whose Prepare was running.
+    """
+    if not ended:
+        raise Violation(
+            f"SIGTERM during Prepare of {during}",
+            got=f"the driver still ran {within_s:g} s later",
+            want="its end within the grace period of a pod",
+        )

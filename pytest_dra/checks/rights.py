@@ -1,12 +1,17 @@
-"""Which rules of RBAC a driver lacks, told from the requests that were refused for want of them."""
+"""Which rules of RBAC a driver lacks: for what was refused, and for what it has asked at all."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Final
 
 from pytest_dra.spec import Json
+from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
+from pytest_dra.timeline import Entry
 
 FORBIDDEN: Final = 403
 INVALID: Final = 422
@@ -17,6 +22,12 @@ SHOWN_MAX: Final = 4
 _CLAIMS: Final = "resourceclaims"
 _STATUS: Final = {"status.devices": "driver", "status.allocation": "binding"}
 """Parts of a claim's status that need a right of their own from 1.36 on, and to what."""
+
+TELLING: Final = 300
+"""Requests of a run that shows what a driver uses."""
+
+Account = tuple[str, str]
+"""Namespace and name of a ServiceAccount."""
 
 Rule = tuple[str, str, str]
 """Group, resource with its subresource, and the only name that is needed ("" for any)."""
@@ -63,3 +74,137 @@ def _text(rule: Rule, verbs: set[str]) -> str:
     names = f", resourceNames: [{name}]" if name else ""
     listed = ", ".join(sorted(verbs))
     return f'{{apiGroups: ["{group}"], resources: [{resource}]{names}, verbs: [{listed}]}}'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Grant:
+    """A rule of a role, and where it holds: a namespace, or everywhere ("")."""
+
+    rule: Json
+    namespace: str = ""
+
+    def covers(self, request: ApiRequest) -> bool:
+        """True if it allows what was asked."""
+        if self.namespace not in ("", request.namespace):
+            return False
+        names = _texts(self.rule, "resourceNames")
+        wanted = {"*", request.resource}
+        if request.subresource:
+            wanted = {f"{part}/{request.subresource}" for part in wanted} | {"*"}
+        return (
+            bool({"*", request.verb} & _texts(self.rule, "verbs"))
+            and bool({"*", request.group} & _texts(self.rule, "apiGroups"))
+            and bool(wanted & _texts(self.rule, "resources"))
+            and (not names or request.name in names)
+        )
+
+
+def grants_of(
+    objects: Iterable[Json], accounts: Collection[Account], known: Mapping[str, list[Json]]
+) -> list[Grant]:
+    """What the (Cluster)Roles grant that are bound to some accounts.
+
+    Args:
+        objects: of the manifests.
+        accounts: namespace ("" for any) and name of ServiceAccounts.
+        known: rules of the ClusterRoles that every cluster has, by name.
+    """
+    every = list(objects)
+    rules = {
+        _role(item.get("kind"), item["metadata"].get("namespace"), item["metadata"].get("name")): (
+            item.get("rules") or []
+        )
+        for item in every
+        if item.get("kind") in ("Role", "ClusterRole")
+    }
+    found = []
+    for binding in every:
+        home = str(binding["metadata"].get("namespace") or "")
+        if binding.get("kind") in _BINDINGS and any(
+            _names(subject, home, accounts) for subject in binding.get("subjects") or []
+        ):
+            ref = binding.get("roleRef") or {}
+            key = _role(ref.get("kind"), home, ref.get("name"))
+            for rule in rules.get(key) or known.get(str(ref.get("name"))) or []:
+                everywhere = binding["kind"] == "ClusterRoleBinding"
+                found.append(Grant(rule, "" if everywhere else home))
+    return found
+
+
+def all_must_be_covered(requests: Iterable[Entry[ApiRequest]], grants: Collection[Grant]) -> None:
+    """Every request for a resource is one that the shipped roles allow.
+
+    Args:
+        requests: all that the driver has asked; discovery and health are passed over.
+        grants: what it is granted.
+    """
+    lacking: dict[Rule, set[str]] = {}
+    proof: list[int] = []
+    by_name = any(grant.rule.get("resourceNames") for grant in grants)
+    covered: set[tuple[str, ...]] = set()
+    for entry in requests:
+        request = entry.event
+        name = request.name if by_name else ""
+        place = (request.group, request.resource, request.subresource, request.namespace, name)
+        if not request.resource or (request.verb, *place) in covered:
+            continue
+        if any(grant.covers(request) for grant in grants):
+            covered.add((request.verb, *place))
+        else:
+            full = f"{request.resource}/{request.subresource}".rstrip("/")
+            lacking.setdefault((request.group, full, ""), set()).add(request.verb)
+            proof.append(entry.serial)
+    rules = [_text(rule, verbs) for rule, verbs in sorted(lacking.items())]
+    if rules:
+        raise Violation(
+            "requests to the API server beside the roles of the manifests",
+            got=f"asked, and not granted: {', '.join(rules[:SHOWN_MAX])}",
+            want="a role that grants what the driver asks: a real cluster answers 403",
+            proof=tuple(proof[:SHOWN_MAX]),
+        )
+
+
+def unused(requests: Collection[ApiRequest], grants: Iterable[Grant]) -> str:
+    """The verbs that are granted on named resources and were not used, for a remark; or empty.
+
+    A run with few requests says nothing.
+    """
+    if len(requests) < TELLING:
+        return ""
+    asked = {
+        (each.group, f"{each.resource}/{each.subresource}".rstrip("/"), each.verb)
+        for each in requests
+    }
+    idle: dict[str, set[str]] = {}
+    for grant in grants:
+        for group in _texts(grant.rule, "apiGroups"):
+            for resource in _texts(grant.rule, "resources"):
+                for verb in _texts(grant.rule, "verbs"):
+                    if "*" not in (group, resource, verb) and (group, resource, verb) not in asked:
+                        idle.setdefault(resource, set()).add(verb)
+    texts = [f"{', '.join(sorted(verbs))} of {name}" for name, verbs in sorted(idle.items())]
+    return f"granted and never used in this run: {'; '.join(texts)}" if texts else ""
+
+
+_BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+EVERY_ACCOUNT: Final = ("system:authenticated", "system:serviceaccounts")
+"""The groups of every pod's account."""
+
+
+def _role(kind: object, namespace: object, name: object) -> tuple[str, str, str]:
+    return str(kind), str(namespace or "") if kind == "Role" else "", str(name)
+
+
+def _names(subject: Json, home: str, accounts: Collection[Account]) -> bool:
+    name = str(subject.get("name") or "")
+    if subject.get("kind") == "Group":
+        groups = {f"system:serviceaccounts:{namespace}" for namespace, _ in accounts}
+        return name in groups or name in EVERY_ACCOUNT
+    place = str(subject.get("namespace") or home)
+    return subject.get("kind") == "ServiceAccount" and bool(
+        {(place, name), ("", name)} & {*accounts}
+    )
+
+
+def _texts(rule: Json, field: str) -> set[str]:
+    return {str(each) for each in rule.get(field) or []}

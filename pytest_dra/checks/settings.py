@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 
+from pytest_dra.checks import prepare
 from pytest_dra.spec import Violation
+from pytest_dra.wire.answers import NodeReply
 
-_SHOWN = 200
+SHOWN = 200
 """Characters of a setting that a finding shows."""
 
 
-def setting_must_be(seen: str, *, wanted: str, others: Mapping[str, str], what: str) -> None:
+def setting_must_be(
+    seen: str, *, wanted: str, others: Mapping[str, str], what: str, want: str
+) -> None:
     """What is in force is what the applicable configuration alone would set.
 
     Args:
@@ -18,11 +23,39 @@ def setting_must_be(seen: str, *, wanted: str, others: Mapping[str, str], what: 
         wanted: what is, where only the applicable configuration is given.
         others: the same for the other configurations, by whose they are.
         what: how a message calls the claim.
+        want: how a message calls the applicable configuration.
     """
     if seen != wanted:
         whose = next((name for name, text in others.items() if text == seen), "")
         raise Violation(
             f"setting of {what}",
-            got=f"that of {whose}" if whose else seen[:_SHOWN],
-            want="that of the chosen alternative's own configuration, which comes last",
+            got=f"that of {whose}" if whose else seen[:SHOWN],
+            want=want,
+        )
+
+
+CONFIGURATION = ("config", "param", "opaque")
+"""A text that names a configuration has one of these, or a word of the configuration itself."""
+
+
+def refusal_must_name_the_configuration(
+    reply: NodeReply, uid: str, *, words: Collection[str], what: str
+) -> None:
+    """A bad configuration is refused, with a text that says that it is the configuration.
+
+    Args:
+        reply: the answer to Prepare.
+        uid: the claim.
+        words: of the configuration, which may stand in the text instead.
+        what: how a message calls the call.
+    """
+    prepare.must_be_refused(reply, uid, what=what)
+    text = reply.error_for(uid)
+    known = {*CONFIGURATION, *words}
+    if not any(word.casefold() in text.casefold() for word in known):
+        raise Violation(
+            f"error of {what}",
+            got=text,
+            want=f"a text that names the configuration: {', '.join(sorted(known))}",
+            proof=(reply.serial,),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from pytest_dra.checks import settings
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.wire.answers import NodeReply
@@ -63,3 +64,21 @@ def policy_must_stay(before: Json, after: Json, *, what: str) -> None:
     """A device may be shared as it could before."""
     if policy_of(before) != policy_of(after):
         raise Violation(what, got=policy_of(after), want=f"as before: {policy_of(before)}")
+
+
+def consumed_must_be_enforced(seen: str, *, wanted: str, requested: str, what: str) -> None:
+    """What is in force is the amount of the allocation, whatever was asked for.
+
+    Args:
+        seen: what is in force for a claim that was given more than it has asked for.
+        wanted: the same for one that has asked for what it was given.
+        requested: the amount that was asked for, for the message.
+        what: the amount that was given, with the name of the capacity.
+    """
+    settings.setting_must_be(
+        seen,
+        wanted=wanted,
+        others={},
+        what=f"a share with {what} that has asked for {requested}",
+        want=f"that of a share which has asked for {what}: {wanted[: settings.SHOWN]}",
+    )

@@ -172,6 +172,22 @@ def _unfit(
             yield f"{pod}.volumes", hosts, f"the host path {' or '.join(paths)}, mounted"
 
 
+def plugins_must_be_probed(plugins: Iterable[Workload]) -> Iterator[Flaw]:
+    """A container that registers with the kubelet has a liveness probe."""
+    for each in plugins:
+        registering = [pair for pair in each.containers if _mounts(each, (REGISTRY,), pair[1])]
+        chosen = registering or each.containers
+        if not any(dict_at(container, "livenessProbe") for _, container in chosen):
+            path = chosen[0][0] if chosen else "spec.template.spec.containers"
+            yield Flaw(
+                item=each.item,
+                field=f"{path}.livenessProbe",
+                where=f"{path}.livenessProbe of {each.name}",
+                got=None,
+                want="a probe that fails when the driver cannot answer the kubelet",
+            )
+
+
 def _downward(each: Workload) -> set[str]:
     """Fields of the pod that its containers get as environment variables."""
     return {
@@ -181,13 +197,11 @@ def _downward(each: Workload) -> set[str]:
     }
 
 
-def _mounts(each: Workload, paths: Iterable[str]) -> bool:
-    """True if a container has one of the paths, a part of it, or what contains it."""
-    mounted = {
-        str(mount.get("name"))
-        for _, container in each.containers
-        for mount in list_at(container, "volumeMounts")
-    }
+def _mounts(each: Workload, paths: Iterable[str], container: Json | None = None) -> bool:
+    """True if a container, or the given one, has one of the paths, a part of it, or what contains
+    it."""
+    chosen = [container] if container else [each for _, each in each.containers]
+    mounted = {str(mount.get("name")) for one in chosen for mount in list_at(one, "volumeMounts")}
     hosts = [
         PurePosixPath(str(dict_at(volume, "hostPath")["path"]))
         for volume in list_at(each.pod, "volumes")

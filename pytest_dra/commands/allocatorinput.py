@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_dra.allocator import Rules
-from pytest_dra.allocator.rules import GATES
-from pytest_dra.allocator.rules import rules
+from pytest_dra.allocator.rules import rules_of
 from pytest_dra.api import resources
 from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
@@ -30,6 +29,7 @@ from pytest_dra.objects.refusing import Server
 from pytest_dra.scheduling import Cluster
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling import Subject
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling import subjects
 from pytest_dra.spec import Json
 
@@ -109,10 +109,8 @@ def settings(arguments: argparse.Namespace) -> tuple[KubernetesVersion, Rules]:
     """The version and its scheduler's rules."""
     try:
         version = kubernetes_version(arguments.kubernetes or LATEST)
-        gates = gates_of(arguments.feature_gates)
-        version = version.with_gates(gates)
-        own = {gate: on for gate, on in gates.items() if gate in GATES}
-        return version, rules(version.name, own, minor=version.minor)
+        version = version.with_gates(gates_of(arguments.feature_gates))
+        return version, rules_of(version)
     except ValueError as error:
         raise InputError(str(error)) from error
 
@@ -128,7 +126,7 @@ def read(arguments: argparse.Namespace) -> Input:
     objects, warnings = objects_of(given, version)
     for text in warnings[:_TOLD_MAX]:
         sys.stderr.write(f"{NAME}: warning: {text}\n")
-    cluster = Cluster(objects)
+    cluster = Cluster(objects, group_claims=current.group_claims)
     if not cluster.slices and not cluster.claims and not cluster.pods and not cluster.templates:
         raise InputError("the input holds no ResourceSlice, claim, template or Pod")
     return Input(
@@ -182,6 +180,8 @@ def objects_of(given: Sequence[Given], version: KubernetesVersion) -> tuple[list
     errors: list[str] = []
     warnings: list[str] = []
     for one in given:
+        if is_group(one):
+            made.append({**one.body, "apiVersion": one.api_version, "kind": one.kind})
         if not one.api_version.startswith(GROUP) and one.kind not in _CORE:
             continue
         judged = server.judge(one)
@@ -199,6 +199,12 @@ def objects_of(given: Sequence[Given], version: KubernetesVersion) -> tuple[list
         tail = [f"and {more} errors more"] if more > 0 else []
         raise InputError("\n".join([*errors[:_TOLD_MAX], *tail]))
     return made, warnings
+
+
+def is_group(one: Given) -> bool:
+    """True for a group of pods, of whatever version: what it says is taken as it is."""
+    named = isinstance(one.body.get("metadata"), dict) and isinstance(one.body.get("spec"), dict)
+    return named and consumers.refers_to_group({"apiVersion": one.api_version, "kind": one.kind})
 
 
 def _refusals(one: Given, judged: Judged) -> list[str]:

@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     intake.named(arguments.subject, found.cluster, arguments.namespace)
 
     def judge(objects: list[Json]) -> object:
-        return _verdict(Cluster(objects), found.rules, arguments)
+        cluster = Cluster(objects, group_claims=found.rules.group_claims)
+        return _verdict(cluster, found.rules, arguments)
 
     kept = Minimizer(judge, _validity(found.version)).minimized(found.objects)
     output.write_documents(kept, arguments.output)

@@ -15,22 +15,18 @@ CONSUMERS_MAX: Final = 256
 """Pods for which a claim can be reserved."""
 
 
-POD_GROUPS: Final = "podgroups"
-"""Resource of consumers that are groups of pods."""
-
-
 class ReservationError(Exception):
     """A claim cannot be reserved for a pod."""
 
 
-def write(client: Client, claim: Json, allocation: Json | None, pod: Json | None) -> Json:
-    """Give a claim its allocation, if it has none yet, and reserve it for a pod, if there is one.
+def write(client: Client, claim: Json, allocation: Json | None, consumer: Json | None) -> Json:
+    """Give a claim its allocation, if it has none yet, and reserve it, if somebody wants it.
 
     The claim has to be as it was read: if somebody has changed it since, the server refuses.
 
     Raises:
         KubeError: the server refuses; code 409 if the claim has changed.
-        ReservationError: too many pods use the claim.
+        ReservationError: too many use the claim.
     """
     meta = claim["metadata"]
     namespace, name = meta.get("namespace") or "default", meta["name"]
@@ -41,34 +37,23 @@ def write(client: Client, claim: Json, allocation: Json | None, pod: Json | None
         changed = client.patch(resources.RESOURCE_CLAIMS, name, body, namespace=namespace)
         version = changed["metadata"]["resourceVersion"]
     status: Json = {} if allocation is None else {"allocation": allocation}
-    if pod is not None and not is_reserved(claim, pod):
-        status["reservedFor"] = reserved(claim, pod)
+    if consumer is not None:
+        status["reservedFor"] = reserved(claim, consumer)
     body = {"metadata": {"resourceVersion": version}, "status": status}
     return client.patch(
         resources.RESOURCE_CLAIMS, name, body, namespace=namespace, subresource="status"
     )
 
 
-def reserved(claim: Json, pod: Json) -> list[Json]:
-    """The consumers of a claim with a pod among them.
+def reserved(claim: Json, consumer: Json) -> list[Json]:
+    """The consumers of a claim with one more among them.
 
     Raises:
         ReservationError: there are too many.
     """
-    meta = pod["metadata"]
     found: list[Json] = list((claim.get("status") or {}).get("reservedFor") or ())
-    if any(one.get("uid") == meta.get("uid") for one in found):
+    if any(one.get("uid") == consumer.get("uid") for one in found):
         return found
     if len(found) >= CONSUMERS_MAX:
         raise ReservationError(f"claim {claim['metadata']['name']}: {len(found)} pods use it")
-    return [*found, {"resource": "pods", "name": meta["name"], "uid": meta.get("uid") or ""}]
-
-
-def is_reserved(claim: Json, pod: Json) -> bool:
-    """True if a claim is reserved for a pod, or for the pod group that it belongs to."""
-    uid = pod["metadata"].get("uid")
-    group = ((pod.get("spec") or {}).get("schedulingGroup") or {}).get("podGroupName")
-    return any(
-        one.get("name") == group if one.get("resource") == POD_GROUPS else one.get("uid") == uid
-        for one in (claim.get("status") or {}).get("reservedFor") or ()
-    )
+    return [*found, consumer]

@@ -9,6 +9,7 @@ import copy
 from typing import Final
 
 from pytest_dra.api import resources
+from pytest_dra.api.resources import Resource
 from pytest_dra.controllers import allocations
 from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.allocations import FINALIZER
@@ -23,6 +24,7 @@ from pytest_dra.controllers.looping import pause_after
 from pytest_dra.controllers.looping import soonest
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling.cluster import Key
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
@@ -47,25 +49,33 @@ class TemplateError(Exception):
 
 
 class ClaimController(ControlLoop):
-    """See the module. ``within``: the namespaces that it acts in."""
+    """See the module. ``within``: where it acts; ``groups``: groups of pods may have claims."""
 
-    def __init__(self, client: Client, *, within: Within = everywhere) -> None:
-        super().__init__(client, _LISTED, within=within)
+    def __init__(
+        self, client: Client, *, within: Within = everywhere, groups: bool = False
+    ) -> None:
+        listed = (*_LISTED, resources.POD_GROUPS) if groups else _LISTED
+        super().__init__(client, listed, optional=(resources.POD_GROUPS,), within=within)
+        self._with_groups = groups
+        self._groups: dict[Key, Json] = {}
         self._events = Events(client, COMPONENT)
         self._made: dict[tuple[str, str], str] = {}
         self._pods: dict[Key, Json] = {}
         self._claims: dict[Key, Json] = {}
 
     def round(self) -> float | None:
-        """All pods, then all claims."""
+        """All groups of pods, all pods, then all claims."""
+        if self._with_groups:
+            self._groups = {key_of(one): one for one in self.objects(resources.POD_GROUPS)}
         self._pods = {key_of(one): one for one in self.objects(resources.PODS)}
         self._claims = {key_of(one): one for one in self.objects(resources.RESOURCE_CLAIMS)}
-        living = {str(one["metadata"].get("uid")) for one in self._pods.values()}
+        holders = (*self._groups.values(), *self._pods.values())
+        living = {str(one["metadata"].get("uid")) for one in holders}
         self._made = {key: name for key, name in self._made.items() if key[0] in living}
         pause: float | None = None
-        for pod in self._pods.values():
-            if not pod["metadata"].get("deletionTimestamp"):
-                pause = soonest(pause, self._serve(pod))
+        for holder in holders:
+            if not holder["metadata"].get("deletionTimestamp"):
+                pause = soonest(pause, self._serve(holder))
         for claim in self._claims.values():
             try:
                 self._tidy(claim)
@@ -75,26 +85,36 @@ class ClaimController(ControlLoop):
 
     # pods
 
-    def _serve(self, pod: Json) -> float | None:
-        """Give a pod the claims that it lacks; seconds until another attempt."""
-        if podclaims.is_done(pod):
+    def _serve(self, holder: Json) -> float | None:
+        """Give a pod or a group the claims that it lacks; seconds until another attempt."""
+        if podclaims.is_done(holder):
             return None
         try:
-            self._make_claims(pod)
-            self._reserve(pod)
+            self._make_claims(holder)
+            self._reserve(holder)
         except TemplateError as error:
-            self._events.tell(pod, WARNING, FAILED, str(error))
+            self._events.tell(holder, WARNING, FAILED, str(error))
             return RETRY_S
         except KubeError as error:
             return pause_after(error)
         return None
 
+    def _group_of(self, pod: Json) -> Json | None:
+        name = consumers.group_name(pod)
+        return self._groups.get((key_of(pod)[0], name)) if name else None
+
     def _make_claims(self, pod: Json) -> None:
         made: dict[str, str] = {}
+        group = self._group_of(pod)
         for entry in podclaims.entries(pod):
             if not entry.get("resourceClaimTemplateName") or self._has(pod, entry):
                 continue
-            made[entry["name"]] = self._made_before(pod, entry) or self._make(pod, entry)
+            found = self._made_before(pod, entry)
+            if not found and not consumers.shares(entry, group):
+                found = self._make(pod, entry)
+            # That of a group is made for the group, and then found.
+            if found:
+                made[entry["name"]] = found
         known = {
             one["name"]: one["resourceClaimName"]
             for one in (pod.get("status") or {}).get("resourceClaimStatuses") or ()
@@ -109,10 +129,10 @@ class ClaimController(ControlLoop):
             "metadata": {"uid": pod["metadata"].get("uid")},
             "status": {"resourceClaimStatuses": statuses},
         }
-        written = self.client.patch(
-            resources.PODS, name, body, namespace=namespace, subresource="status"
-        )
-        self.written(resources.PODS, written)
+        of_group = pod.get("kind") == consumers.POD_GROUP
+        resource = resources.POD_GROUPS if of_group else resources.PODS
+        written = self.client.patch(resource, name, body, namespace=namespace, subresource="status")
+        self.written(resource, written)
 
     def _has(self, pod: Json, entry: Json) -> bool:
         """True if an entry of a pod needs no claim, or has the one that its status names."""
@@ -139,13 +159,8 @@ class ClaimController(ControlLoop):
         return name if name and self._exists(pod, name) else ""
 
     def _exists(self, pod: Json, name: str) -> bool:
-        try:
-            found = self.client.get(resources.RESOURCE_CLAIMS, name, namespace=key_of(pod)[0])
-        except KubeError as error:
-            if error.code == NOT_FOUND:
-                return False
-            raise
-        return podclaims.is_of(found, pod)
+        found = self._read(resources.RESOURCE_CLAIMS, key_of(pod)[0], name)
+        return found is not None and podclaims.is_of(found, pod)
 
     def _make(self, pod: Json, entry: Json) -> str:
         namespace, _ = key_of(pod)
@@ -176,15 +191,18 @@ class ClaimController(ControlLoop):
         """A pod that was put on a node by somebody else than the scheduler gets its claims."""
         if not (pod.get("spec") or {}).get("nodeName"):
             return
-        for name, owned in podclaims.names_of(pod):
+        for name, owned, entry in podclaims.named_entries(pod):
             claim = self._claims.get((key_of(pod)[0], name))
             if claim is None or (owned and not podclaims.is_of(claim, pod)):
                 continue
-            if allocation_of(claim) is None or allocations.is_reserved(claim, pod):
+            if allocation_of(claim) is None or consumers.is_reserved(
+                claim, pod, groups=self._with_groups
+            ):
                 continue
             used = (claim.get("status") or {}).get("reservedFor") or ()
             if len(used) < allocations.CONSUMERS_MAX:
-                self._took(allocations.write(self.client, claim, None, pod))
+                consumer = consumers.of(pod, entry, self._group_of(pod))
+                self._took(allocations.write(self.client, claim, None, consumer))
 
     # claims
 
@@ -204,22 +222,27 @@ class ClaimController(ControlLoop):
             self.client.delete(resources.RESOURCE_CLAIMS, name, namespace=namespace, uid=uid)
 
     def _is_needed(self, claim: Json, consumer: Json) -> bool:
-        """False for a pod that is gone or done; other consumers are not ours to judge."""
+        """False for a pod that is gone or done, and for a group that is gone."""
+        key = namespace, name = key_of(claim)[0], str(consumer.get("name"))
+        if consumers.is_group(consumer) and self._with_groups:
+            group = self._groups.get(key) or self._read(resources.POD_GROUPS, namespace, name)
+            return group is not None and group["metadata"].get("uid") == consumer.get("uid")
         if consumer.get("apiGroup") or consumer.get("resource") != "pods":
             return True
-        namespace, _ = key_of(claim)
-        pod = self._pod(namespace, str(consumer.get("name")))
+        pod = self._pod(namespace, name)
         if pod is None or pod["metadata"].get("uid") != consumer.get("uid"):
             return False
         return not podclaims.is_done(pod)
 
     def _pod(self, namespace: str, name: str) -> Json | None:
         """A pod as it is known, or as the server has it where it is not known (yet)."""
-        found = self._pods.get((namespace, name))
-        if found is not None:
-            return found
+        known = self._pods.get((namespace, name))
+        return known or self._read(resources.PODS, namespace, name)
+
+    def _read(self, resource: Resource, namespace: str, name: str) -> Json | None:
+        """An object as the server has it, None if it has none."""
         try:
-            return self.client.get(resources.PODS, name, namespace=namespace)
+            return self.client.get(resource, name, namespace=namespace)
         except KubeError as error:
             if error.code == NOT_FOUND:
                 return None
@@ -276,15 +299,10 @@ def _of_template(template: Json, pod: Json, entry: Json) -> Json:
     """The claim that a template makes for an entry of a pod."""
     inner = template.get("spec") or {}
     given = inner.get("metadata") or {}
-    meta = pod["metadata"]
-    owner = {
-        "apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta.get("uid") or "",
-        "controller": True,
-    }  # fmt: skip
     made: Json = {
-        "generateName": podclaims.name_base(meta["name"], entry["name"]),
+        "generateName": podclaims.name_base(pod["metadata"]["name"], entry["name"]),
         "annotations": {**(given.get("annotations") or {}), POD_CLAIM: entry["name"]},
-        "ownerReferences": [owner],
+        "ownerReferences": [podclaims.reference_to(pod)],
     }
     if given.get("labels"):
         made["labels"] = dict(given["labels"])

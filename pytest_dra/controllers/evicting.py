@@ -13,8 +13,11 @@ from typing import Final
 
 from pytest_dra.allocator.taints import tolerates
 from pytest_dra.api import resources
-from pytest_dra.controllers import allocations
+from pytest_dra.api.times import moment_of
+from pytest_dra.api.times import now
+from pytest_dra.api.times import stamp
 from pytest_dra.controllers import podclaims
+from pytest_dra.controllers.conditions import merged
 from pytest_dra.controllers.events import NORMAL
 from pytest_dra.controllers.events import Events
 from pytest_dra.controllers.looping import CONFLICT
@@ -22,15 +25,13 @@ from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import ControlLoop
 from pytest_dra.controllers.looping import Within
 from pytest_dra.controllers.looping import everywhere
-from pytest_dra.controllers.looping import moment_of
-from pytest_dra.controllers.looping import now
 from pytest_dra.controllers.looping import soonest
-from pytest_dra.controllers.looping import stamp
 from pytest_dra.controllers.rulestatus import NO_EXECUTE
 from pytest_dra.controllers.rulestatus import RuleStatus
 from pytest_dra.controllers.rulestatus import effect_of
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling.cluster import DeviceKey
 from pytest_dra.scheduling.cluster import Key
 from pytest_dra.scheduling.cluster import allocation_of
@@ -150,7 +151,7 @@ class TaintEviction(ControlLoop):
                 found = claims.get((key_of(pod)[0], name))
                 if found is None or (owned and not podclaims.is_of(found[0], pod)):
                     continue
-                if allocations.is_reserved(found[0], pod):
+                if consumers.is_reserved(found[0], pod, groups=True):
                     eviction = found[1].joined(eviction)
             if eviction is not None:
                 due.append((pod, eviction))
@@ -170,9 +171,8 @@ class TaintEviction(ControlLoop):
                 "message": "a device of the pod has a taint with effect NoExecute",
                 "lastTransitionTime": stamp(),
             }  # fmt: skip
-            conditions = (pod.get("status") or {}).get("conditions") or ()
-            others = [one for one in conditions if one["type"] != condition["type"]]
-            body = {"metadata": {"uid": uid}, "status": {"conditions": [*others, condition]}}
+            status = {"conditions": merged(pod, [condition])}
+            body = {"metadata": {"uid": uid}, "status": status}
             self.client.patch(resources.PODS, name, body, namespace=namespace, subresource="status")
             self.client.delete(resources.PODS, name, namespace=namespace, grace_s=None, uid=uid)
         except KubeError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
+import contextlib
 import logging
 import threading
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Final
 from typing import Protocol
@@ -57,15 +58,62 @@ class Loop(Protocol):
         """End it soon."""
 
 
-class ControlLoop:
-    """Keeps the objects of some resources, and calls :meth:`round` until it is stopped.
+class Follower:
+    """Keeps the objects of some resources, until it is stopped.
 
     Args:
-        client: with the rights that the loop needs.
+        client: with the rights that it needs.
         listed: what it looks at.
         optional: those that the server may not have.
-        within: the namespaces that it acts in.
     """
+
+    def __init__(
+        self, client: Client, listed: Iterable[Resource], *, optional: Iterable[Resource] = ()
+    ) -> None:
+        self.client = client
+        self._changed = threading.Event()
+        self._stopped = threading.Event()
+        missing = frozenset(optional)
+        self._informers = {
+            one: Informer(client, one, self._changed, optional=one in missing) for one in listed
+        }
+
+    @contextlib.contextmanager
+    def _following(self) -> Iterator[None]:
+        """Know the objects as they are, from the beginning of a context to its end.
+
+        Raises:
+            SyncError: the objects could not be read.
+        """
+        try:
+            for informer in self._informers.values():
+                informer.start()
+            for informer in self._informers.values():
+                if not informer.synced.wait(_SYNC_S):
+                    why = informer.failure or "no answer"
+                    raise SyncError(f"{informer.resource.qualified}: {why}")
+            yield
+        finally:
+            for informer in self._informers.values():
+                informer.stop()
+
+    def stop(self) -> None:
+        """End it soon; callable from any thread and from signal handlers."""
+        self._stopped.set()
+        self._changed.set()
+
+    @property
+    def stopped(self) -> bool:
+        """True once it is to end."""
+        return self._stopped.is_set()
+
+    def written(self, resource: Resource, obj: Json) -> None:
+        """Take what the server has answered to a write."""
+        self._informers[resource].put(obj)
+
+
+class ControlLoop(Follower):
+    """Calls :meth:`round` until it is stopped. ``within``: the namespaces that it acts in."""
 
     def __init__(
         self,
@@ -75,14 +123,8 @@ class ControlLoop:
         optional: Iterable[Resource] = (),
         within: Within = everywhere,
     ) -> None:
-        self.client = client
+        super().__init__(client, listed, optional=optional)
         self._within = within
-        self._changed = threading.Event()
-        self._stopped = threading.Event()
-        missing = frozenset(optional)
-        self._informers = {
-            one: Informer(client, one, self._changed, optional=one in missing) for one in listed
-        }
 
     def round(self) -> float | None:
         """Do what is to be done now; seconds until something is due, None if nothing is.
@@ -97,24 +139,10 @@ class ControlLoop:
         Raises:
             SyncError: the objects could not be read.
         """
-        try:
-            for informer in self._informers.values():
-                informer.start()
-            for informer in self._informers.values():
-                if not informer.synced.wait(_SYNC_S):
-                    why = informer.failure or "no answer"
-                    raise SyncError(f"{informer.resource.qualified}: {why}")
+        with self._following():
             while not self._stopped.is_set():
                 self._changed.clear()
                 self._changed.wait(self._guarded_round())
-        finally:
-            for informer in self._informers.values():
-                informer.stop()
-
-    def stop(self) -> None:
-        """End :meth:`run` soon; callable from any thread."""
-        self._stopped.set()
-        self._changed.set()
 
     def wake(self) -> None:
         """Let it look again though nothing has changed in the cluster."""
@@ -125,21 +153,12 @@ class ControlLoop:
         """True once it knows all objects."""
         return all(one.synced.is_set() for one in self._informers.values())
 
-    @property
-    def stopped(self) -> bool:
-        """True once it is to end."""
-        return self._stopped.is_set()
-
     def objects(self, resource: Resource) -> list[Json]:
         """The objects in the namespaces of the loop. They may not be changed."""
         found = self._informers[resource].objects()
         if not resource.namespaced:
             return found
         return [one for one in found if self._within(str(one["metadata"].get("namespace") or ""))]
-
-    def written(self, resource: Resource, obj: Json) -> None:
-        """Take what the server has answered to a write."""
-        self._informers[resource].put(obj)
 
     def _guarded_round(self) -> float | None:
         try:
@@ -159,29 +178,6 @@ def pause_after(error: KubeError) -> float:
 def soonest(*spans: float | None) -> float | None:
     """The shortest of some spans in seconds."""
     return min((one for one in spans if one is not None), default=None)
-
-
-def stamp(moment: datetime.datetime | None = None) -> str:
-    """A moment, or now, as a Time of the API."""
-    return (moment or now()).strftime(FORMAT)
-
-
-def now() -> datetime.datetime:
-    """This moment, in UTC."""
-    return datetime.datetime.now(datetime.timezone.utc)
-
-
-def moment_of(text: object) -> datetime.datetime | None:
-    """A Time of the API as a moment, None if it is none."""
-    try:
-        found = datetime.datetime.strptime(str(text), FORMAT)
-    except ValueError:
-        return None
-    return found.replace(tzinfo=datetime.timezone.utc)
-
-
-FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-"""How the API writes a Time."""
 
 
 class Background:

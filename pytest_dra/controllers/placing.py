@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
-import secrets
+from collections.abc import Generator
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
+from pytest_dra.api.times import stamp
 from pytest_dra.controllers import allocations
+from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.allocations import ReservationError
+from pytest_dra.controllers.conditions import merged
+from pytest_dra.controllers.events import MESSAGE_MAX
+from pytest_dra.controllers.events import NORMAL
+from pytest_dra.controllers.events import WARNING
+from pytest_dra.controllers.events import Events
+from pytest_dra.controllers.looping import CONFLICT
+from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling import Subject
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling import extended
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
-from pytest_dra.scheduling.cluster import results_of
+from pytest_dra.scheduling.conditions import WAITING
+from pytest_dra.scheduling.conditions import readiness
+from pytest_dra.scheduling.deciding import NodeAnswer
+from pytest_dra.scheduling.deciding import placed
+from pytest_dra.scheduling.podresources import STATUSES
 from pytest_dra.spec import Json
 
 _LOG: Final = logging.getLogger(__name__)
 
-BINDING_TIMEOUT_S: Final = 600
-"""Seconds that drivers have to fulfil binding conditions, as kube-scheduler's default."""
-
-_MESSAGE_MAX: Final = 1024
-"""Characters of an event's message."""
-
-_CONFLICT: Final = 409
-_NOT_FOUND: Final = 404
-_TOLD_MAX: Final = 10_000
-"""Pods whose last message is remembered."""
+_REFUSED: Final = "FailedScheduling"
+"""The reason of the event of a pod that has no node."""
 
 Written = tuple[Resource, Json]
 
@@ -45,8 +51,7 @@ class Placer:
     def __init__(self, client: Client, component: str) -> None:
         self.owes = False
         self._client = client
-        self._component = component
-        self._told: dict[str, str] = {}
+        self._events = Events(client, component)
 
     def place(self, scheduler: Scheduler, subject: Subject) -> Iterator[Written]:
         """Place one pod if it can be; yields the objects that were written."""
@@ -55,15 +60,17 @@ class Placer:
             yield from self._refuse(pod, "waiting for claims to be made of templates")
             return
         decision = scheduler.decide(subject)
-        if decision.chosen is None:
-            yield from self._refuse(pod, decision.why)
-            return
         try:
+            if decision.chosen is None:
+                yield from self._refuse(pod, decision.why)
+                if decision.given_back is not None:
+                    yield from self._give_back(scheduler, decision.given_back)
+                return
             yield from self._write(scheduler, decision)
         except KubeError as error:
             # Somebody was faster, or the server is in trouble: look again.
             self.owes = True
-            if error.code not in (_CONFLICT, _NOT_FOUND):
+            if error.code not in (CONFLICT, NOT_FOUND):
                 _LOG.warning("pod %s: %s", "/".join(subject.key), error)
         except ReservationError as error:
             yield from self._refuse(pod, str(error))
@@ -73,11 +80,33 @@ class Placer:
         pod = subject.pod
         if chosen is None or pod is None:
             return
+        claims = yield from self._write_claims(scheduler, subject, chosen, pod)
+        if scheduler.rules.binding:
+            ready = yield from self._are_ready(scheduler, claims, pod)
+            if not ready:
+                return
+        namespace, name = subject.key
+        uid = str(pod["metadata"].get("uid") or "")
+        if chosen.taken:
+            body = {"status": {STATUSES: list(chosen.taken)}}
+            self._client.patch(
+                resources.PODS, name, body, namespace=namespace, subresource="status"
+            )
+            pod = placed(pod, chosen)
+        self._client.bind(namespace, name, uid, chosen.node)
+        scheduler.guests(chosen.node).append(pod)
+        yield resources.PODS, {**pod, "spec": {**pod["spec"], "nodeName": chosen.node}}
+        text = f"Successfully assigned {namespace}/{name} to {chosen.node}"
+        self._events.tell(pod, NORMAL, "Scheduled", text)
+
+    def _write_claims(
+        self, scheduler: Scheduler, subject: Subject, chosen: NodeAnswer, pod: Json
+    ) -> Generator[Written, None, list[Json]]:
+        """Allocate and reserve; the claims as they are then."""
         given = {
             key_of(claim): allocation
             for claim, allocation in zip(chosen.claims, chosen.results, strict=True)
         }
-        claims: list[Json] = []
         wanted = list(subject.claims)
         for claim in chosen.claims:
             if extended.is_made(claim) and not claim["metadata"].get("resourceVersion"):
@@ -85,57 +114,56 @@ class Placer:
                 given[key_of(wanted[-1])] = given.pop(key_of(claim))
         for claim in wanted:
             allocation = given.get(key_of(claim))
-            if allocation is not None and _conditions(allocation):
-                allocation["allocationTimestamp"] = _stamp()
-            if allocation is not None or not allocations.is_reserved(claim, pod):
-                made = allocations.write(self._client, claim, allocation, pod)
+            if allocation is not None and scheduler.rules.binding:
+                allocation["allocationTimestamp"] = stamp()
+            groups = scheduler.rules.group_claims
+            is_reserved = consumers.is_reserved(claim, pod, groups=groups)
+            if allocation is not None or not is_reserved:
+                consumer = subject.consumers.get(key_of(claim)) or consumers.of(pod)
+                made = allocations.write(self._client, claim, allocation, consumer)
                 yield resources.RESOURCE_CLAIMS, made
                 claim["status"] = made.get("status") or {}
                 claim["metadata"] = made["metadata"]
                 if allocation is not None:
                     scheduler.state.add(allocation)
-            claims.append(claim)
+        return wanted
+
+    def _are_ready(
+        self, scheduler: Scheduler, claims: Sequence[Json], pod: Json
+    ) -> Generator[Written, None, bool]:
+        """False if binding conditions are waited for, or are lost: then begin again."""
         for claim in claims:
-            state = readiness(claim)
-            if state == FAILED:
-                yield from self._give_back(scheduler, claim, pod)
-                return
-            if state == WAITING:
+            found = readiness(claim, scheduler.clock())
+            if found.lost:
+                self._events.repeat(pod, WARNING, _REFUSED, found.why)
+                yield from self._give_back(scheduler, claim)
+                return False
+            if found.state == WAITING:
                 self.owes = True
-                return
-        namespace, name = subject.key
-        uid = str(pod["metadata"].get("uid") or "")
-        self._client.bind(namespace, name, uid, chosen.node)
-        scheduler.guests(chosen.node).append(pod)
-        yield resources.PODS, {**pod, "spec": {**pod["spec"], "nodeName": chosen.node}}
-        self._told.pop(uid, None)
-        text = f"Successfully assigned {namespace}/{name} to {chosen.node}"
-        self._event(pod, "Normal", "Scheduled", text)
+                return False
+        return True
 
     def _make(
         self, claim: Json, pod: Json, subject: Subject, scheduler: Scheduler, node: str
     ) -> Json:
         """Make the claim for extended resources, and note it in the pod."""
-        meta = pod["metadata"]
         namespace, name = key_of(pod)
-        owner = {
-            "apiVersion": "v1", "kind": "Pod", "name": name, "uid": meta.get("uid") or "",
-            "controller": True, "blockOwnerDeletion": True,
-        }  # fmt: skip
         body = {
             "metadata": {
                 "generateName": f"{claim['metadata']['name']}-",
                 "annotations": claim["metadata"]["annotations"],
-                "ownerReferences": [owner],
+                "ownerReferences": [podclaims.reference_to(pod)],
             },
             "spec": claim["spec"],
         }
         made = self._client.create(resources.RESOURCE_CLAIMS, body, namespace=namespace)
-        backed = extended.backed(subject.extended, scheduler.cluster.nodes[node])
+        cluster = scheduler.cluster
+        backed = extended.backed(subject.extended, cluster.nodes[node])
+        _, mappings = extended.requests_of(pod, backed, cluster.resources)
         status = {
             "extendedResourceClaimStatus": {
                 "resourceClaimName": made["metadata"]["name"],
-                "requestMappings": extended.mappings(backed),
+                "requestMappings": mappings,
             }
         }
         self._client.patch(
@@ -143,8 +171,8 @@ class Placer:
         )
         return made
 
-    def _give_back(self, scheduler: Scheduler, claim: Json, pod: Json) -> Iterator[Written]:
-        """A binding condition has failed: begin again."""
+    def _give_back(self, scheduler: Scheduler, claim: Json) -> Iterator[Written]:
+        """Take an allocation away that cannot be used: begin again."""
         allocation = allocation_of(claim)
         namespace, name = key_of(claim)
         version = claim["metadata"].get("resourceVersion")
@@ -159,25 +187,17 @@ class Placer:
             scheduler.state.remove(allocation)
         yield resources.RESOURCE_CLAIMS, made
         self.owes = True
-        self._event(pod, "Warning", "FailedScheduling", f"claim {name}: a device cannot be bound")
 
     def _refuse(self, pod: Json, why: str) -> Iterator[Written]:
         """Say why a pod has no node, once."""
-        uid = str(pod["metadata"].get("uid") or "")
-        if self._told.get(uid) == why:
+        if not self._events.tell(pod, WARNING, _REFUSED, why):
             return
-        if len(self._told) >= _TOLD_MAX:
-            self._told.clear()
-        self._told[uid] = why
-        self._event(pod, "Warning", "FailedScheduling", why)
-        status = pod.get("status") or {}
-        others = [one for one in status.get("conditions") or () if one["type"] != "PodScheduled"]
         condition = {
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-            "message": why[:_MESSAGE_MAX], "lastTransitionTime": _stamp(),
+            "message": why[:MESSAGE_MAX], "lastTransitionTime": stamp(),
         }  # fmt: skip
         namespace, name = key_of(pod)
-        body = {"status": {"conditions": [*others, condition]}}
+        body = {"status": {"conditions": merged(pod, [condition])}}
         try:
             made = self._client.patch(
                 resources.PODS, name, body, namespace=namespace, subresource="status"
@@ -186,86 +206,3 @@ class Placer:
             _LOG.info("pod %s/%s: %s", namespace, name, error)
             return
         yield resources.PODS, made
-
-    def _event(self, pod: Json, kind: str, reason: str, message: str) -> None:
-        namespace, name = key_of(pod)
-        now = _stamp()
-        body = {
-            "metadata": {"name": f"{name}.{secrets.token_hex(8)}", "namespace": namespace},
-            "involvedObject": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "namespace": namespace,
-                "name": name,
-                "uid": pod["metadata"].get("uid") or "",
-            },
-            "type": kind,
-            "reason": reason,
-            "message": message[:_MESSAGE_MAX],
-            "source": {"component": self._component},
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-        }
-        try:
-            self._client.create(resources.EVENTS, body, namespace=namespace)
-        except KubeError as error:
-            # Events are for information: nothing depends on them.
-            _LOG.info("event of pod %s/%s: %s", namespace, name, error)
-
-
-READY: Final = "ready"
-WAITING: Final = "waiting"
-FAILED: Final = "failed"
-
-
-def readiness(claim: Json) -> str:
-    """Whether the devices of a claim are bound, as far as they have conditions for that."""
-    allocation = allocation_of(claim)
-    if allocation is None or not _conditions(allocation):
-        return READY
-    said = {
-        (one.get("driver"), one.get("pool"), one.get("device"), one.get("shareID")): one
-        for one in (claim.get("status") or {}).get("devices") or ()
-    }
-    state = READY
-    for result in results_of(allocation):
-        key = (
-            result.get("driver"),
-            result.get("pool"),
-            result.get("device"),
-            result.get("shareID"),
-        )
-        conditions = {
-            one.get("type"): one.get("status")
-            for one in (said.get(key) or {}).get("conditions") or ()
-        }
-        if any(
-            conditions.get(one) == "True" for one in result.get("bindingFailureConditions") or ()
-        ):
-            return FAILED
-        if any(conditions.get(one) != "True" for one in result.get("bindingConditions") or ()):
-            state = WAITING
-    return FAILED if state == WAITING and _is_late(allocation) else state
-
-
-def _conditions(allocation: Json) -> bool:
-    return any(one.get("bindingConditions") for one in results_of(allocation))
-
-
-def _is_late(allocation: Json) -> bool:
-    text = str(allocation.get("allocationTimestamp") or "")
-    try:
-        since = datetime.datetime.strptime(text, _FORMAT).replace(tzinfo=datetime.timezone.utc)
-    except ValueError:
-        return False
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return (now - since).total_seconds() > BINDING_TIMEOUT_S
-
-
-_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-
-
-def _stamp() -> str:
-    """Now, as a Time."""
-    return datetime.datetime.now(datetime.timezone.utc).strftime(_FORMAT)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from pytest_dra.api import resources
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling.cluster import ENDED
 from pytest_dra.spec import Json
 
@@ -34,31 +36,55 @@ def are_made(pod: Json) -> bool:
     return all(name_of(pod, one) is not None for one in entries(pod))
 
 
-def names_of(pod: Json) -> Iterator[tuple[str, bool]]:
-    """Names of all claims of a pod, and whether the pod has to own them.
+def named_entries(pod: Json) -> Iterator[tuple[str, bool, Json | None]]:
+    """Names of all claims of a pod, whether the pod has to own them, and their entries.
 
-    Those of its extended resources are among them.
+    Those of its extended resources are among them, without an entry.
     """
     for entry in entries(pod):
         name = name_of(pod, entry)
         if name:
-            yield name, not entry.get("resourceClaimName")
+            yield name, not entry.get("resourceClaimName"), entry
     extended = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
     if extended.get("resourceClaimName"):
-        yield str(extended["resourceClaimName"]), True
+        yield str(extended["resourceClaimName"]), True, None
+
+
+def names_of(pod: Json) -> Iterator[tuple[str, bool]]:
+    """Names of all claims of a pod, and whether the pod has to own them."""
+    return ((name, owned) for name, owned, _ in named_entries(pod))
+
+
+def reference_to(holder: Json) -> Json:
+    """The owner reference in a claim that is made for a pod or for a group of pods."""
+    of_group = holder.get("kind") == consumers.POD_GROUP
+    meta = holder["metadata"]
+    return {
+        "apiVersion": resources.POD_GROUPS.api_version if of_group else "v1",
+        "kind": consumers.POD_GROUP if of_group else "Pod",
+        "name": meta["name"],
+        "uid": meta.get("uid") or "",
+        "controller": True,
+    }
 
 
 def owner_of(claim: Json) -> tuple[str, str]:
     """Name and uid of the pod that controls a claim; empty if none does."""
-    for owner in claim["metadata"].get("ownerReferences") or ():
-        if owner.get("controller") and owner.get("apiVersion") == "v1" and owner["kind"] == "Pod":
-            return str(owner["name"]), str(owner["uid"])
-    return "", ""
+    owner = consumers.owner(claim)
+    return (str(owner["name"]), str(owner["uid"])) if _is_pod(owner) else ("", "")
 
 
-def is_of(claim: Json, pod: Json) -> bool:
-    """True if a pod controls a claim."""
-    return owner_of(claim)[1] == str(pod["metadata"].get("uid"))
+def _is_pod(reference: Json) -> bool:
+    return (reference.get("apiVersion"), reference.get("kind")) == ("v1", "Pod")
+
+
+def is_of(claim: Json, holder: Json) -> bool:
+    """True if a pod, the group that it is in, or a group itself controls a claim."""
+    owner = consumers.owner(claim)
+    if _is_pod(owner) or consumers.refers_to_group(owner):
+        uid = holder["metadata"].get("uid")
+        return owner.get("uid") == uid or consumers.is_of_group(claim, holder)
+    return False
 
 
 def is_done(pod: Json) -> bool:

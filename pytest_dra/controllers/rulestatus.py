@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_dra.api import resources
+from pytest_dra.api.times import moment_of
+from pytest_dra.api.times import now
+from pytest_dra.api.times import stamp
+from pytest_dra.controllers.conditions import merged
 from pytest_dra.controllers.looping import CONFLICT
 from pytest_dra.controllers.looping import NOT_FOUND
-from pytest_dra.controllers.looping import moment_of
-from pytest_dra.controllers.looping import now
 from pytest_dra.controllers.looping import soonest
-from pytest_dra.controllers.looping import stamp
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling.cluster import key_of
@@ -78,13 +79,11 @@ class RuleStatus:
             left = PERIOD_S - (now() - since).total_seconds()
             if left > 0:
                 return left
-        conditions = (rule.get("status") or {}).get("conditions") or ()
-        others = [one for one in conditions if one["type"] != CONDITION]
         wanted["lastTransitionTime"] = stamp()
         meta = rule["metadata"]
         body = {
             "metadata": {"uid": meta.get("uid")},
-            "status": {"conditions": [*others, wanted]},
+            "status": {"conditions": merged(rule, [wanted])},
         }
         try:
             self._took(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Final
 
 from pytest_dra.allocator import Index
 from pytest_dra.allocator import Rules
 from pytest_dra.api import resources
+from pytest_dra.api.resources import Resource
 from pytest_dra.controllers import podclaims
-from pytest_dra.controllers.informer import Informer
 from pytest_dra.controllers.leading import RETRY_S
 from pytest_dra.controllers.leading import Leader
-from pytest_dra.controllers.looping import SyncError
+from pytest_dra.controllers.looping import Follower
 from pytest_dra.controllers.looping import Within
 from pytest_dra.controllers.looping import everywhere
 from pytest_dra.controllers.placing import Placer
@@ -31,9 +30,6 @@ NAME: Final = "dra-allocator"
 BACKOFF_S: Final = 1.0
 """Pause after a round that left pods waiting, as the first of kube-scheduler's."""
 
-_SYNC_S: Final = 30.0
-"""Longest wait for the first lists."""
-
 _LISTED: Final = (
     resources.RESOURCE_SLICES,
     resources.DEVICE_CLASSES,
@@ -43,8 +39,15 @@ _LISTED: Final = (
     resources.PODS,
 )
 
+_OPTIONAL: Final = (resources.DEVICE_TAINT_RULES, resources.POD_GROUPS)
+"""What a server may not have."""
 
-class SchedulerLoop:
+
+def _listed(rules: Rules) -> tuple[Resource, ...]:
+    return (*_LISTED, resources.POD_GROUPS) if rules.group_claims else _LISTED
+
+
+class SchedulerLoop(Follower):
     """Schedules until it is stopped.
 
     Args:
@@ -68,19 +71,13 @@ class SchedulerLoop:
         within: Within = everywhere,
         backoff_s: float = BACKOFF_S,
     ) -> None:
-        self._client = client
+        super().__init__(client, _listed(rules), optional=_OPTIONAL)
         self._rules = rules
         self._name = name
         self._leader = leader
         self._namespace = namespace
         self._within = within
         self._backoff_s = backoff_s
-        self._changed = threading.Event()
-        self._stopped = threading.Event()
-        self._informers = {
-            one: Informer(client, one, self._changed, optional=one is resources.DEVICE_TAINT_RULES)
-            for one in _LISTED
-        }
         self._placer = Placer(client, name)
         self._index: Index | None = None
         self._indexed: tuple[int, ...] = ()
@@ -92,27 +89,23 @@ class SchedulerLoop:
             SyncError: the objects of the cluster could not be read.
         """
         try:
-            self._start()
-            while not self._stopped.is_set():
-                if not self._leads():
-                    self._stopped.wait(RETRY_S)
-                    continue
-                # The lease has to be renewed also while nothing changes.
-                due = self._placer.owes or self._changed.wait(RETRY_S)
-                self._changed.clear()
-                if due and not self._round():
-                    # All that came in the meantime is one change then.
-                    self._stopped.wait(self._backoff_s)
+            with self._following():
+                self._go_on()
         finally:
-            for informer in self._informers.values():
-                informer.stop()
             if self._leader is not None:
                 self._leader.release()
 
-    def stop(self) -> None:
-        """End :meth:`run` soon; callable from any thread and from signal handlers."""
-        self._stopped.set()
-        self._changed.set()
+    def _go_on(self) -> None:
+        while not self.stopped:
+            if not self._leads():
+                self._stopped.wait(RETRY_S)
+                continue
+            # The lease has to be renewed also while nothing changes.
+            due = self._placer.owes or self._changed.wait(RETRY_S)
+            self._changed.clear()
+            if due and not self._round():
+                # All that came in the meantime is one change then.
+                self._stopped.wait(self._backoff_s)
 
     def _leads(self) -> bool:
         if self._leader is None:
@@ -123,13 +116,6 @@ class SchedulerLoop:
             self._placer.owes = True
         return leads
 
-    def _start(self) -> None:
-        for informer in self._informers.values():
-            informer.start()
-        for informer in self._informers.values():
-            if not informer.synced.wait(_SYNC_S):
-                raise SyncError(f"{informer.resource.qualified}: {informer.failure or 'no answer'}")
-
     def _round(self) -> bool:
         """Decide for all pods that wait; False if some still do."""
         self._placer.owes = False
@@ -137,15 +123,15 @@ class SchedulerLoop:
         waiting = [one for one in pods if self._is_ours(one)]
         if not waiting:
             return True
-        cluster = Cluster(self._objects())
+        cluster = Cluster(self._objects(), group_claims=self._rules.group_claims)
         queue = sorted((subjects.of_pod(one, cluster) for one in waiting), key=subjects.rank)
         scheduler = Scheduler(cluster, self._rules, index=self._current_index(cluster))
         placed = 0
         for subject in queue:
-            if self._stopped.is_set() or not self._leads():
+            if self.stopped or not self._leads():
                 return True
             for resource, obj in self._placer.place(scheduler, subject):
-                self._informers[resource].put(obj)
+                self.written(resource, obj)
                 placed += resource is resources.PODS and bool(obj["spec"].get("nodeName"))
         return placed == len(waiting)
 

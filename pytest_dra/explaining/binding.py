@@ -8,12 +8,11 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.explaining import edits as editing
+from pytest_dra.explaining.trials import WORK_MAX
 from pytest_dra.explaining.trials import Edit
 from pytest_dra.explaining.trials import Exhausted
 from pytest_dra.explaining.trials import Trials
 from pytest_dra.explaining.trials import sources
-from pytest_dra.scheduling import Decision
-from pytest_dra.scheduling import Scheduler
 
 Json = dict[str, Any]
 
@@ -30,16 +29,20 @@ _ORDER: Final = (
 """What is acquitted first where one of several can be blamed."""
 
 
-def binding(scheduler: Scheduler, decision: Decision) -> tuple[str, ...]:
+_SHARE: Final = WORK_MAX // 2
+"""Work that is left for the changes that would help."""
+
+
+def binding(trials: Trials) -> tuple[str, ...]:
     """The requirements that together cannot be met on any node; without any of them it would fit.
 
     Empty if not even a claim without requirements has a device, or nothing was tried.
     """
-    trials = Trials(scheduler, decision)
     if not trials.answers:
         return ()
     try:
-        return _core(trials)
+        with trials.keeping(_SHARE):
+            return _core(trials)
     except Exhausted:
         return ()
 

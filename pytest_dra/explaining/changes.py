@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from pytest_dra.explaining import edits as editing
+from pytest_dra.explaining.trials import TRIAL_BUDGET
 from pytest_dra.explaining.trials import Edit
 from pytest_dra.explaining.trials import Exhausted
 from pytest_dra.explaining.trials import Trials
-from pytest_dra.scheduling import Decision
-from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling.deciding import ELSEWHERE
 from pytest_dra.scheduling.deciding import FITS
 from pytest_dra.scheduling.deciding import NodeAnswer
@@ -45,10 +44,11 @@ class Change:
     node: str
 
 
-def nearest(scheduler: Scheduler, decision: Decision) -> tuple[Change, ...]:
+def nearest(trials: Trials) -> tuple[Change, ...]:
     """The changes that help, nearest first; pairs of them if no single one does."""
-    trials = Trials(scheduler, decision)
-    found = list(_nodes(scheduler, decision))
+    found: list[Change] = []
+    with contextlib.suppress(Exhausted):
+        found += _nodes(trials)
     if not trials.answers:
         return tuple(found)
     singles = sorted(editing.edits(trials), key=lambda one: one.cost)
@@ -84,14 +84,14 @@ def _singles(trials: Trials, singles: list[Edit]) -> Iterator[Change]:
             yield Change(kind=one.kind, text=one.text, node=node)
 
 
-def _nodes(scheduler: Scheduler, decision: Decision) -> Iterator[Change]:
+def _nodes(trials: Trials) -> Iterator[Change]:
     """Nodes with devices to which the pod cannot go for another reason."""
+    scheduler, decision = trials.scheduler, trials.decision
     barred: list[NodeAnswer] = [one for one in decision.answers if one.verdict == ELSEWHERE]
     attempt = None
     for one in barred[:_NODES_MAX]:
-        attempt = attempt or scheduler.attempt(decision.subject.todo)
-        node = scheduler.cluster.nodes[one.node]
-        if attempt.on(node).verdict == FITS:
+        attempt = attempt or scheduler.attempt(decision.subject.todo, budget=TRIAL_BUDGET)
+        if trials.on(attempt, scheduler.cluster.nodes[one.node]).verdict == FITS:
             yield Change(kind=_NODE_KIND, text=f"the pod could go there ({one.why})", node=one.node)
             return
 

@@ -21,6 +21,7 @@ from pytest_dra.explaining.reasons import IN_USE
 from pytest_dra.explaining.reasons import Reason
 from pytest_dra.explaining.reasons import Reasons
 from pytest_dra.explaining.reasons import Seen
+from pytest_dra.explaining.trials import Trials
 from pytest_dra.explaining.valuetables import ValueTables
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
@@ -100,8 +101,9 @@ def explain(scheduler: Scheduler, subject: Subject) -> Explanation:
         return Explanation(
             subject=subject.name, decision=decision, nodes=reports, notes=notes
         )  # fmt: skip
-    binds = binding(scheduler, decision)
-    changes = nearest(scheduler, decision)
+    trials = Trials(scheduler, decision)
+    binds = binding(trials)
+    changes = nearest(trials)
     matters = not binds or IN_USE_BINDS in binds or any(one.kind == HOLDER for one in changes)
     notes = preemption(reports) if matters else ()
     return Explanation(

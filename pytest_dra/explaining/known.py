@@ -12,6 +12,7 @@ from pytest_dra.allocator import Index
 from pytest_dra.allocator import nodes
 from pytest_dra.allocator.pools import PoolKey
 from pytest_dra.allocator.pools import View
+from pytest_dra.explaining import waiting
 from pytest_dra.explaining.reasons import COUNTER
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
@@ -68,6 +69,7 @@ def notes(
         *_overdrawn(reports),
         *_every(decision, scheduler),
         *_alternatives(decision),
+        *waiting.notes(scheduler, decision),
     ]
     return tuple(dict.fromkeys(found))
 

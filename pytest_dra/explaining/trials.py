@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 from collections.abc import Callable
@@ -11,7 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 from typing import Final
 
-from pytest_dra.allocator.attempt import BUDGET
+from pytest_dra.allocator import BUDGET
+from pytest_dra.allocator import Answer
+from pytest_dra.allocator import Attempt
 from pytest_dra.scheduling import Decision
 from pytest_dra.scheduling import Scheduler
 from pytest_dra.scheduling.cluster import Key
@@ -67,12 +70,35 @@ class Trials:
         self.scheduler = scheduler
         self.decision = decision
         self._left = WORK_MAX
+        self._kept = 0
         tried = [one for one in decision.answers if one.verdict not in (ELSEWHERE, UNAVAILABLE)]
         self.answers: list[NodeAnswer] = tried[:NODES_MAX]
         self._groups: dict[tuple[int, ...], tuple[tuple[Json, ...], list[str]]] = {}
         for one in self.answers:
             key = tuple(id(claim) for claim in one.claims)
             self._groups.setdefault(key, (one.claims, []))[1].append(one.node)
+
+    @contextlib.contextmanager
+    def keeping(self, work: int) -> Iterator[None]:
+        """Leave so much of the work for what comes behind it."""
+        self._kept = work
+        try:
+            yield
+        finally:
+            self._kept = 0
+
+    def on(self, attempt: Attempt, node: Json) -> Answer:
+        """Try on one node, and count what it takes.
+
+        Raises:
+            Exhausted: too much has been tried.
+        """
+        if self._left <= self._kept:
+            raise Exhausted
+        answer = attempt.on(node)
+        # A search that was cut short does not say its steps.
+        self._left -= 1 + (TRIAL_BUDGET if answer.verdict == BUDGET_OUT else answer.steps)
+        return answer
 
     @property
     def claims(self) -> Sequence[Json]:
@@ -118,15 +144,8 @@ class Trials:
                     edit.claims(changed)
             attempt = self.scheduler.attempt(changed, classes=classes, budget=TRIAL_BUDGET)
             for name in wanted:
-                node = self.scheduler.cluster.node(name)
-                if self._left <= 0:
-                    raise Exhausted
-                answer = attempt.on(node)
-                self._left -= 1 + answer.steps
-                if answer.verdict == FITS:
+                if self.on(attempt, self.scheduler.cluster.node(name)).verdict == FITS:
                     return name
-                if answer.verdict == BUDGET_OUT:
-                    self._left -= TRIAL_BUDGET
         return None
 
     def _classes(self, edits: Sequence[Edit]) -> dict[str, Json]:

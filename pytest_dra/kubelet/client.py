@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
@@ -198,6 +199,7 @@ class DraClient(_Client):
         service: str = "v1.DRAPlugin",
         timeout_s: float = 45.0,
         wait_for_ready: bool = False,
+        unknown: bytes = b"",
     ) -> NodeReply:
         """Call NodePrepareResources.
 
@@ -206,14 +208,19 @@ class DraClient(_Client):
             service: the version to call, as advertised in GetInfo.
             timeout_s: the deadline that the driver is told.
             wait_for_ready: wait for a connection instead of failing with UNAVAILABLE.
+            unknown: encoded fields that no version has, for the request and each of its claims.
 
         Raises:
             ValueError: ``service`` is none of the kubelet's.
         """
         method = _methods(service).prepare
-        return self._node_call(
-            method, claims, service=service, timeout_s=timeout_s, wait_for_ready=wait_for_ready
+        request = _request(method, claims)
+        for message in (request, *request.claims) if unknown else ():
+            message.MergeFromString(unknown)
+        outcome = self._connection.call(
+            method, request, timeout_s=timeout_s, wait_for_ready=wait_for_ready
         )
+        return self._recorded_reply(method, claims, outcome, service=service)
 
     def unprepare(
         self,
@@ -225,26 +232,30 @@ class DraClient(_Client):
     ) -> NodeReply:
         """Call NodeUnprepareResources; arguments and errors as for :meth:`prepare`."""
         method = _methods(service).unprepare
-        return self._node_call(
-            method, claims, service=service, timeout_s=timeout_s, wait_for_ready=wait_for_ready
+        outcome = self._connection.call(
+            method, _request(method, claims), timeout_s=timeout_s, wait_for_ready=wait_for_ready
         )
+        return self._recorded_reply(method, claims, outcome, service=service)
+
+    def prepare_bytes(
+        self, request: bytes, *, service: str = "v1.DRAPlugin", timeout_s: float = 45.0
+    ) -> NodeReply:
+        """Call NodePrepareResources with what may be no message at all; recorded without claims.
+
+        Raises:
+            ValueError: as :meth:`prepare`.
+        """
+        method = _methods(service).prepare
+        outcome = self._connection.call(method, RawMessage(request), timeout_s=timeout_s)
+        return self._recorded_reply(method, (), outcome, service=service)
 
     def watch(self, method: Method, on_message: Callable[[Any], None]) -> Outcome:
         """Open a health stream and follow it to its end; it is not written down here."""
         return self._connection.stream(method, method.request(), on_message)
 
-    def _node_call(
-        self,
-        method: Method,
-        claims: Sequence[ClaimRef],
-        *,
-        service: str,
-        timeout_s: float,
-        wait_for_ready: bool,
+    def _recorded_reply(
+        self, method: Method, claims: Sequence[ClaimRef], outcome: Outcome, *, service: str
     ) -> NodeReply:
-        outcome = self._connection.call(
-            method, _request(method, claims), timeout_s=timeout_s, wait_for_ready=wait_for_ready
-        )
         answers = claim_answers(outcome.message) if outcome.message is not None else None
         response: Json | None = None
         if answers is not None:
@@ -271,6 +282,17 @@ class DraClient(_Client):
             serial=entry.serial,
             claims=answers or {},
         )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RawMessage:
+    """Bytes in the place of a message."""
+
+    data: bytes
+
+    def SerializeToString(self) -> bytes:
+        """The bytes as they are."""
+        return self.data
 
 
 def _methods(service: str) -> DraMethods:

@@ -120,6 +120,8 @@ class HealthWatch:
 
     def _report(self, message: Any) -> None:
         self._reports += 1
+        if self._reports == MAX_REPORTS + 1:
+            self._note("full")
         if self._reports > MAX_REPORTS:
             return
         kept, _ = bounded({"devices": [_device_json(device) for device in message.devices]})

@@ -3,8 +3,9 @@
 A script of its own, standard library only, run as ``python -I -S cell.py PLAN [PROGRAM ARGUMENT
 ...]``. PLAN is a JSON list of ``{"inside", "outside", "read_only"}``: what is seen at the absolute
 path ``inside``; ``outside`` is a file or directory, or null for an empty directory that cannot be
-written. Without PROGRAM everything is arranged and given up again. A process that cannot be
-jailed says why in one line on standard error and exits with :data:`REFUSED` or :data:`UNUSABLE`.
+written. With ``watched`` it is the host's directory, but what is made in it lies in memory.
+Without PROGRAM everything is arranged and given up again. A process that cannot be jailed says why
+in one line on standard error and exits with :data:`REFUSED` or :data:`UNUSABLE`.
 
 ``cell.py read-only|writable INSIDE PID`` changes whether a process that is jailed already can write
 at a path of its plan.
@@ -125,6 +126,7 @@ class Cell:
 
     def __init__(self) -> None:
         self.made: list[str] = []
+        self.watched: set[str] = set()
         self.devices: set[int] = set()
 
     def arrange(self, plan: list[dict[str, Any]]) -> None:
@@ -139,6 +141,11 @@ class Cell:
         for item in sorted(plan, key=lambda item: os.path.realpath(item["inside"])):
             source = sources[item["inside"]]
             spot = os.path.realpath(item["inside"])
+            if item.get("watched"):
+                if Path(spot).is_dir():
+                    self._show_again(spot)
+                    self.watched.add(spot)
+                continue
             self._make_room(Path(spot), directory=source is None or is_directory(source))
             if source is None:
                 self._cover(spot, mode=0o755)
@@ -148,7 +155,8 @@ class Cell:
             if item["read_only"]:
                 forbid_writing(spot)
         for path in self.made:
-            forbid_writing(path)
+            if path not in self.watched:
+                forbid_writing(path)
 
     def _make_room(self, spot: Path, *, directory: bool) -> None:
         if os.path.lexists(spot):

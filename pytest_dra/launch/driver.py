@@ -180,6 +180,11 @@ class Driver:
         """The processes of the last start, by component."""
         return dict(self._processes)
 
+    @property
+    def pids(self) -> list[int]:
+        """The process ids of those of them that live."""
+        return [process.pid for process in self._processes.values() if process.alive]
+
     def early_exits(self, max_bytes: int = TAIL_BYTES) -> tuple[EarlyExit, ...]:
         """Components that ended although nobody asked them to, with the end of their logs."""
         return tuple(
@@ -191,6 +196,12 @@ class Driver:
             for name, process in self.processes.items()
             if not process.alive and process not in self._expected
         )
+
+    def output(self) -> str:
+        """All output until now, as far as the logs keep it."""
+        for process in self.processes.values():
+            process.catch_up()
+        return self.log_tail(self._log_bytes)
 
     def log_tail(self, max_bytes: int = TAIL_BYTES) -> str:
         """The end of all logs, each with a heading, at most ``max_bytes`` of each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from pytest_dra.launch import cell
 from pytest_dra.launch.directories import NodeDirectories
@@ -28,6 +30,10 @@ CDI_DIR = "/var/run/cdi"
 STATIC_CDI_DIR = "/etc/cdi"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 """Where drivers, kubelets and container runtimes look by default."""
+
+WATCHED = ("/etc", "/opt", "/srv", "/var/lib")
+"""Directories of the host in which a driver has nothing to make: what it makes there lies in
+memory, is seen by it alone, and is listed by :meth:`Jail.made_outside`."""
 
 NOTHING = "nothing"
 """Name below the node's root of what does not exist; we never make it."""
@@ -62,6 +68,8 @@ class Jail:
         directories: of the node.
         extra: further private paths: absolute path inside -> existing file or directory. One of
             the usual paths may be among them, and is then replaced.
+        trees: what is seen at further absolute paths and cannot be written, such as a fake
+            ``/sys/class/gpu``.
 
     Raises:
         LaunchError: a path of ``extra`` is relative, ``/`` or the boot id's, or does not exist
@@ -69,9 +77,14 @@ class Jail:
     """
 
     def __init__(
-        self, directories: NodeDirectories, *, extra: Mapping[str, Path] | None = None
+        self,
+        directories: NodeDirectories,
+        *,
+        extra: Mapping[str, Path] | None = None,
+        trees: Mapping[str, Path] | None = None,
     ) -> None:
         self._directories = directories
+        self._trees = _checked(trees or {})
         self._boot_id_file = directories.root / "boot_id"
         usual = {
             REGISTRY_DIR: directories.registry_dir,
@@ -145,6 +158,11 @@ class Jail:
                 f"cannot write the boot id {self._boot_id_file}: {error.strerror}"
             ) from error
         self.boot_id = boot_id
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """The private paths as they are called inside, by both names where there are two."""
+        return tuple(self._names)
 
     def outside(self, path: str | os.PathLike[str]) -> Path:
         """Where that lies outside which is at ``path`` inside, decided by name alone.
@@ -229,7 +247,39 @@ class Jail:
 
         It becomes that program, with the same process id, environment and signals.
         """
-        return (*_command(self._places), *argv)
+        return (*_command(self._places, self._trees), *argv)
+
+    def made_outside(self, pids: Sequence[int]) -> list[str]:
+        """What jailed processes have made in :data:`WATCHED`; those that have ended are left out.
+
+        Raises:
+            LaunchError: a process cannot be looked into.
+        """
+        found: set[str] = set()
+        for pid in pids:
+            for directory in WATCHED:
+                found.update(self._made_in(directory, Path(f"/proc/{pid}/root{directory}")))
+        return sorted(found)
+
+    def _made_in(self, directory: str, seen: Path) -> Iterator[str]:
+        try:
+            device = seen.stat().st_dev
+            with os.scandir(seen) as scan:
+                entries = list(itertools.islice(scan, cell.ENTRY_LIMIT))
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        except OSError as error:
+            raise LaunchError(f"{seen} cannot be looked into: {error.strerror}") from error
+        if device == Path(directory).stat().st_dev:
+            return
+        for entry in entries:
+            path = f"{directory}/{entry.name}"
+            own = entry.stat(follow_symlinks=False).st_dev == device
+            if own and not os.path.lexists(path) and not self._leads_to_private(path):
+                yield path
+
+    def _leads_to_private(self, path: str) -> bool:
+        return any(name == path or name.startswith(f"{path}/") for name in self._names)
 
 
 def _change_all(how: str, inside: str, pids: Sequence[int]) -> None:
@@ -255,8 +305,17 @@ def _merged(usual: Mapping[str, Path | None], extra: Mapping[str, Path]) -> dict
     return {**kept, **extra}
 
 
-def _command(plan: Mapping[str, Path | None]) -> list[str]:
-    items = [
+def _command(
+    plan: Mapping[str, Path | None], trees: Mapping[str, Path] = MappingProxyType({})
+) -> list[str]:
+    items: list[dict[str, object]] = [
+        {"inside": inside, "outside": None, "watched": True} for inside in WATCHED
+    ]
+    items += [
+        {"inside": inside, "outside": str(outside), "read_only": True}
+        for inside, outside in trees.items()
+    ]
+    items += [
         {
             "inside": inside,
             "outside": None if outside is None else str(outside),

@@ -26,7 +26,10 @@ LISTED: Final = (
     resources.NODES,
 )
 
-SCHEDULED: Final = (*LISTED, resources.DEVICE_TAINT_RULES, resources.PODS)
+_OPTIONAL: Final = (resources.DEVICE_TAINT_RULES, resources.POD_GROUPS)
+"""What a server may not have."""
+
+SCHEDULED: Final = (*LISTED, *_OPTIONAL, resources.PODS)
 """What a scheduler looks at."""
 
 NOT_FOUND: Final = 404
@@ -42,7 +45,7 @@ def from_cluster(
 ) -> list[Given]:
     """Slices, classes, claims, templates and nodes of a cluster, or what is ``listed``.
 
-    Rules of taints may not be served; then there are none.
+    Rules of taints and groups of pods may not be served; then there are none.
 
     Args:
         place: the kubeconfig; the usual one where it is empty.
@@ -65,7 +68,7 @@ def from_cluster(
                         kind=resource.kind,
                         body=body,
                     )
-                    for body in _list(client, resource)
+                    for body in objects_of(client, resource)
                 ]
         finally:
             client.close()
@@ -76,10 +79,15 @@ def from_cluster(
     return found
 
 
-def _list(client: kube.Client, resource: Resource) -> list[Json]:
+def objects_of(client: kube.Client, resource: Resource) -> list[Json]:
+    """The objects of one resource; none of those that a server may not have, if it has not.
+
+    Raises:
+        KubeError: the cluster cannot be asked.
+    """
     try:
         return client.list(resource)
     except kube.KubeError as error:
-        if error.code == NOT_FOUND and resource is resources.DEVICE_TAINT_RULES:
+        if error.code == NOT_FOUND and resource in _OPTIONAL:
             return []
         raise

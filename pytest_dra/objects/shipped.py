@@ -157,9 +157,14 @@ def _plugins(shipped: Shipped) -> Iterator[Flaw]:
     )
 
 
+def _probes(shipped: Shipped) -> Iterator[Flaw]:
+    return workloads.plugins_must_be_probed(workloads.plugins_among(shipped.workloads))
+
+
 OF_MANIFESTS: Final[Mapping[str, Callable[[Shipped], Iterator[Flaw]]]] = MappingProxyType(
     {
         "ATTR-013": _classes,
+        "HLTH-011": _probes,
         "LIFE-006": _plugins,
         "SEC-001": _plugin_rights,
         "SEC-007": _privileges,

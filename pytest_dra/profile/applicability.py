@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
 
 from pytest_dra.catalogue import catalogue
 from pytest_dra.profile.model import DriverProfile
@@ -17,34 +19,62 @@ NODE_PROFILES = frozenset({"NODE-CORE", "CLUSTER-CORE"})
 CONTROLLER = "CONTROLLER"
 
 
-def feature_applies(feature: str, kubernetes: str, *, enabled: Collection[str] = ()) -> bool:
+GATES: Final = MappingProxyType(
+    {
+        "AdminAccess": "DRAAdminAccess",
+        "BindingConditions": "DRADeviceBindingConditions",
+        "CompatibilityGroups": "DRADeviceCompatibilityGroups",
+        "ConsumableCapacity": "DRAConsumableCapacity",
+        "DeviceStatus": "DRAResourceClaimDeviceStatus",
+        "DeviceTaints": "DRADeviceTaints",
+        "ExtendedResource": "DRAExtendedResource",
+        "ListAttributes": "DRAListTypeAttributes",
+        "NodeAllocatable": "DRANodeAllocatableResources",
+        "OptionalNodeOps": "DRAOptionalNodeOperations",
+        "PartitionableDevices": "DRAPartitionableDevices",
+        "PrioritizedList": "DRAPrioritizedList",
+    }
+)
+"""Features with the feature gate of the API server that they need (contract 1.0)."""
+
+AS_THEY_ARE: Final[Mapping[str, bool]] = MappingProxyType({})
+"""Every feature gate at its default."""
+
+
+def feature_applies(
+    feature: str, kubernetes: str, *, gates: Mapping[str, bool] = AS_THEY_ARE
+) -> bool:
     """True if Kubernetes of this minor has the feature on.
 
     Args:
         feature: a name of the catalogue.
         kubernetes: ``"1.34"``.
-        enabled: features whose gates the run switches on by itself; they apply from the minor
-            that has the gate (``alpha_since``) on.
+        gates: feature gates that are not at their defaults. One that is on lets its feature apply
+            from the minor that has the gate (``alpha_since``) on.
 
     Raises:
         KeyError: the catalogue has no such feature.
     """
     known = catalogue().feature(feature)
-    if known.since is not None and ordinal(known.since) <= ordinal(kubernetes):
-        return True
-    if feature not in enabled or known.alpha_since is None:
-        return False
-    return ordinal(known.alpha_since) <= ordinal(kubernetes)
+    turned = gates.get(GATES.get(feature, ""))
+    if turned is None:
+        return known.since is not None and ordinal(known.since) <= ordinal(kubernetes)
+    first = known.alpha_since or known.since
+    return turned and first is not None and ordinal(first) <= ordinal(kubernetes)
 
 
 def not_applicable(
-    case: Case, profile: DriverProfile, *, kubernetes: str, enabled: Collection[str] = ()
+    case: Case,
+    profile: DriverProfile,
+    *,
+    kubernetes: str,
+    gates: Mapping[str, bool] = AS_THEY_ARE,
 ) -> str:
     """Why a case does not concern this driver on this Kubernetes; empty if it does.
 
     The reasons name what would have to be declared, because they go into the report. Static cases
     of a feature concern every driver: they judge a field wherever it occurs, and say themselves
-    where it does not.
+    where it does not. ``gates`` as for :func:`feature_applies`.
     """
     if ordinal(kubernetes) < ordinal(case.since):
         return f"applies from Kubernetes {case.since} on"
@@ -59,12 +89,17 @@ def not_applicable(
     for feature in case.features if case.depth is not Depth.STATIC else ():
         if not profile.declares(feature):
             return f"feature {feature} is not declared"
-        if not feature_applies(feature, kubernetes, enabled=enabled):
-            return f"feature {feature} is off in Kubernetes {kubernetes}"
+        if not feature_applies(feature, kubernetes, gates=gates):
+            return f"feature {feature} is off in Kubernetes {kubernetes}{_turned(feature, gates)}"
     for feature in case.unless:
         if profile.declares(feature):
             return f"feature {feature} is declared"
     return ""
+
+
+def _turned(feature: str, gates: Mapping[str, bool]) -> str:
+    gate = GATES.get(feature, "")
+    return f" with {gate}=false" if gates.get(gate) is False else ""
 
 
 def unasked(case: Case, profile: DriverProfile) -> str:

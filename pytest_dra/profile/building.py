@@ -37,7 +37,7 @@ def built(path: Path, data: Json) -> DriverProfile:
         data=data,
         identity=IdentityBlock(**_tuples(data.get("identity", {}))),
         driver=_driver(data.get("driver", {})),
-        launch=_launch(data),
+        launch=_launch(data, folder),
         manifests=tuple(folder / each for each in data.get("manifests", [])),
         injection=_injection(data.get("injection", {})),
         samples=SamplesBlock(**_tuples(data.get("samples", {}))),
@@ -71,7 +71,7 @@ def _driver(block: Json) -> DriverBlock:
     return DriverBlock(**fields)
 
 
-def _launch(data: Json) -> LaunchBlock:
+def _launch(data: Json, folder: Path) -> LaunchBlock:
     block = data.get("launch", {})
     fields = _tuples(block)
     scope = data.get("driver", {}).get("scope", Scope.NODE)
@@ -80,6 +80,8 @@ def _launch(data: Json) -> LaunchBlock:
     fields["components"] = tuple(
         _component(each, registers=bool(each.get("registers", alone))) for each in components
     )
+    trees = block.get("trees", {})
+    fields["trees"] = _frozen({inside: folder / outside for inside, outside in trees.items()})
     fields["hardware"] = Hardware(block.get("hardware", Hardware.REAL))
     if "inventory" in block:
         given = block["inventory"]
@@ -107,7 +109,8 @@ def _frozen(mapping: dict[str, Any]) -> MappingProxyType[str, Any]:
 def _injection(block: Json) -> InjectionBlock:
     fields = _tuples(block)
     fields["kind"] = Injection(block.get("kind", Injection.CDI))
-    fields["review"] = _exemptions(block.get("review", []))
+    if "review" in block:
+        fields["review"] = _exemptions(block["review"])
     if "probe" in block:
         probe = block["probe"]
         fields["probe"] = Probe(command=tuple(probe["command"]), expect=_frozen(probe["expect"]))

@@ -124,6 +124,11 @@ FIELDS: Final = (
         "[/run/gpu]",
     ),
     Field(
+        "launch.trees",
+        "Fake files that it sees with --dra-jail, by their paths; they cannot be written.",
+        "{ /sys/class/gpu: ./fake-sys }",
+    ),
+    Field(
         "launch.state",
         "Its files of state below its data directory: the end of the path, with wildcards.",
         "[checkpoint.json]",
@@ -170,7 +175,11 @@ FIELDS: Final = (
         "GPU_ADMIN",
     ),
     Field("injection.ambient", "True if containers see devices without a claim.", "false"),
-    Field("injection.review", "Container edits that look odd and are right.", EXEMPTIONS),
+    Field(
+        "injection.review",
+        "All hooks and host mounts of container edits, by path; [] if there are none.",
+        EXEMPTIONS,
+    ),
     Field(
         "samples.good_config",
         "Opaque parameters that it accepts; three that differ are best.",
@@ -198,7 +207,11 @@ FIELDS: Final = (
         "same, names and uids apart.",
         '[./observe, "{device}"]',
     ),
-    Field("hooks.inventory", "Prints the inventory as the driver should see it.", "[./inventory]"),
+    Field(
+        "hooks.inventory",
+        "Prints what there is of hardware, partitions included, one on a line.",
+        "[./inventory]",
+    ),
     Field(
         "hooks.fault",
         "Breaks the device that {pool} and {device} name.",

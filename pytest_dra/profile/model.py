@@ -147,11 +147,12 @@ class LaunchBlock:
     """How the driver is started at wire depth.
 
     ``service_account``: NAMESPACE/NAME of its pods' account, which then has the rights that the
-    manifests grant it and no others.
+    manifests grant it and no others. ``trees``: what is seen at absolute paths in the jail.
     """
 
     components: tuple[Component, ...] = ()
     writable: tuple[str, ...] = ()
+    trees: Mapping[str, Path] = dataclasses.field(default_factory=lambda: NOTHING)
     state: tuple[str, ...] = ()
     in_cluster: bool = False
     service_account: str = ""
@@ -173,7 +174,8 @@ class Probe:
 class InjectionBlock:
     """How devices get into containers, and how a container shows it.
 
-    ``absent_paths`` are host paths of the edits that the bench cannot have; None: not declared.
+    ``absent_paths`` are host paths of the edits that the bench cannot have, ``review`` the hooks
+    and the mounts of the host that they have; None: not declared.
     """
 
     kind: Injection = Injection.CDI
@@ -182,7 +184,7 @@ class InjectionBlock:
     permanent: tuple[str, ...] = ()
     privileged: str = ""
     ambient: bool = False
-    review: tuple[Exemption, ...] = ()
+    review: tuple[Exemption, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,11 +302,14 @@ class DriverProfile:
         found: object = self
         for step in field.split("."):
             found = getattr(found, FIELD_NAMES.get(step, step))
-        return bool(found)
+        return found is not None if field in MAY_BE_EMPTY else bool(found)
 
 
 FIELD_NAMES = {"deviceClasses": "device_classes"}
 """Fields of the file whose attribute here has another name."""
+
+MAY_BE_EMPTY = frozenset({"injection.review"})
+"""Inputs that say something where they list nothing: there is none."""
 
 PLACEHOLDERS = (
     "kubeconfig",

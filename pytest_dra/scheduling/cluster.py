@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_dra.allocator import Rules
 from pytest_dra.allocator import State
+from pytest_dra.scheduling.consumers import POD_GROUP
 from pytest_dra.scheduling.extended import by_resource
 
 Json = dict[str, Any]
@@ -56,16 +57,20 @@ class Cluster:
     """Objects in the form of ``resource.k8s.io/v1``, with the defaults that a server fills in.
 
     Of what has the same kind and name the first counts. ``pods`` and ``nodes`` keep the order in
-    which they were given. ``derived`` is true if the nodes were found in slices only.
+    which they were given. ``group_claims``: claims of groups of pods mean something; ``shared``
+    are those that would be made. ``derived`` is true if the nodes were found in slices only.
     """
 
-    def __init__(self, objects: Iterable[Json]) -> None:
+    def __init__(self, objects: Iterable[Json], *, group_claims: bool = False) -> None:
+        self.group_claims = group_claims
         self.slices: list[Json] = []
         self.classes: dict[str, Json] = {}
         self.claims: dict[Key, Json] = {}
         self.templates: dict[Key, Json] = {}
         self.taint_rules: list[Json] = []
         self.pods: dict[Key, Json] = {}
+        self.groups: dict[Key, Json] = {}
+        self.shared: dict[Key, Json] = {}
         self.nodes: dict[str, Json] = {}
         self.derived = False
         for item in objects:
@@ -88,6 +93,8 @@ class Cluster:
             self.taint_rules.append(item)
         elif kind == "Pod":
             self.pods.setdefault(key, item)
+        elif kind == POD_GROUP:
+            self.groups.setdefault(key, item)
         elif kind == "Node":
             self.nodes.setdefault(key[1], item)
 

@@ -1,16 +1,20 @@
-"""Extended resources that device classes stand for: the claim that a scheduler makes of them."""
+"""Extended resources that device classes stand for: the claim that a scheduler makes of them.
+
+A pod that asks for such a resource gets one more claim, the last one. Source: kube-scheduler
+1.37.2, plugin DynamicResources, read; ``tests/scheduling/test_extended.py`` has the facts.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from typing import Final
 
-from pytest_dra.api.quantity import NANO
 from pytest_dra.api.quantity import Quantity
+from pytest_dra.api.quantity import QuantityError
 
 Json = dict[str, Any]
 
@@ -24,21 +28,16 @@ SUFFIX: Final = "extended-resources"
 """End of the generated claim's name."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
-    """Devices of a class that one container wants under the name of a resource."""
-
-    container: str
-    place: int
-    resource: str
-    class_name: str
-    count: int
-
-
 def containers(pod: Json) -> list[Json]:
     """All containers of a pod, those that initialise it first."""
     spec = pod.get("spec") or {}
     return [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+
+
+def asked_by(container: Json) -> dict[str, Any]:
+    """What a container requests; a server takes the limit of what has no request."""
+    resources = container.get("resources") or {}
+    return {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
 
 
 def by_resource(classes: Mapping[str, Json]) -> dict[str, str]:
@@ -59,17 +58,15 @@ def by_resource(classes: Mapping[str, Json]) -> dict[str, str]:
     return found
 
 
-def wanted(pod: Json, resources: Mapping[str, str]) -> Iterator[Wanted]:
-    """What a pod wants by extended resources, of a table as :func:`by_resource` makes it."""
-    for place, container in enumerate(containers(pod)):
-        asked = container.get("resources") or {}
-        requests = {**(asked.get("limits") or {}), **(asked.get("requests") or {})}
-        for resource in sorted(requests):
-            if resource in resources:
-                count = Quantity.parse(requests[resource]).nanos // NANO
-                if count > 0:
-                    name = str(container.get("name") or "")
-                    yield Wanted(name, place, resource, resources[resource], count)
+def wanted(pod: Json, classes: Mapping[str, str]) -> list[str]:
+    """Resources of a pod that have a class, of a table as :func:`by_resource` makes it."""
+    found = {
+        name
+        for container in containers(pod)
+        for name, amount in asked_by(container).items()
+        if name in classes and _whole(amount)
+    }
+    return sorted(found)
 
 
 def plugged(node: Json, resource: str) -> bool:
@@ -78,41 +75,15 @@ def plugged(node: Json, resource: str) -> bool:
     return amount is not None and Quantity.parse(amount).nanos > 0
 
 
-def backed(found: Iterable[Wanted], node: Json) -> list[Wanted]:
-    """What devices have to serve on a node, because no device plugin does."""
-    return [one for one in found if not plugged(node, one.resource)]
+def backed(resources: Iterable[str], node: Json) -> tuple[str, ...]:
+    """The resources that devices have to serve on a node, because no device plugin does."""
+    return tuple(one for one in resources if not plugged(node, one))
 
 
-def named(found: list[Wanted]) -> list[tuple[str, Wanted]]:
-    """What is wanted by the name of its request."""
-    counts: dict[int, int] = {}
-    made = []
-    for one in found:
-        number = counts.get(one.place, 0)
-        counts[one.place] = number + 1
-        made.append((f"container-{one.place}-request-{number}", one))
-    return made
-
-
-def mappings(found: list[Wanted]) -> list[Json]:
-    """Which request serves which container, as the status of the pod says it."""
-    return [
-        {"containerName": one.container, "resourceName": one.resource, "requestName": name}
-        for name, one in named(found)
-    ]
-
-
-def claim_for(pod: Json, found: list[Wanted]) -> Json:
-    """The claim that a scheduler makes for what a pod wants on a node."""
+def claim_for(pod: Json, resources: Collection[str], classes: Mapping[str, str]) -> Json:
+    """The claim that a scheduler makes for the resources that devices serve on a node."""
     meta = pod.get("metadata") or {}
-    requests = []
-    for name, one in named(found):
-        exactly = {
-            "deviceClassName": one.class_name,
-            "allocationMode": "ExactCount",
-            "count": one.count,
-        }
-        requests.append({"name": name, "exactly": exactly})
+    requests, _ = requests_of(pod, resources, classes)
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -128,3 +99,97 @@ def claim_for(pod: Json, found: list[Wanted]) -> Json:
 def is_made(claim: Json) -> bool:
     """True for a claim that a scheduler has made."""
     return ANNOTATION in ((claim.get("metadata") or {}).get("annotations") or {})
+
+
+def requests_of(
+    pod: Json, resources: Iterable[str], classes: Mapping[str, str]
+) -> tuple[list[Json], list[Json]]:
+    """Requests for the extended resources of a pod, and which container uses which of them.
+
+    A mapping has ``containerName``, ``resourceName`` and ``requestName``, as the status of the
+    pod says it.
+    """
+    early = len((pod.get("spec") or {}).get("initContainers") or ())
+    requests: list[Json] = []
+    mappings: list[Json] = []
+    for resource in sorted(resources):
+        uses = _Uses(resource, classes[resource], containers(pod), early)
+        requests += uses.requests
+        mappings += uses.mappings
+    return sorted(requests, key=lambda one: str(one["name"])), mappings
+
+
+class _Uses:
+    """Requests for one resource. Init containers use those of the containers behind them."""
+
+    def __init__(
+        self, resource: str, class_name: str, pod_containers: Sequence[Json], early: int
+    ) -> None:
+        self.resource = resource
+        self.class_name = class_name
+        self.containers = pod_containers
+        passing = [
+            place
+            for place in range(early)
+            if pod_containers[place].get("restartPolicy") != "Always"
+        ]
+        lasting: list[Json | None] = [None] * len(pod_containers)
+        self.mappings: list[Json] = []
+        for place in range(len(pod_containers)):
+            if place not in passing:
+                lasting[place] = self._request(place, ())
+        self._pass(passing, lasting)
+
+    def _pass(self, passing: Sequence[int], lasting: Sequence[Json | None]) -> None:
+        """The largest request of the containers that end is for all of them."""
+        start = len(self.mappings)
+        made = [self._request(place, lasting[place:]) for place in passing]
+        own = [one for one in made if one is not None]
+        largest = max(own, key=_count, default=None)
+        names = {one["name"] for one in own}
+        for mapping in self.mappings[start:]:
+            if largest is not None and mapping["requestName"] in names:
+                mapping["requestName"] = largest["name"]
+        kept = [one for one in lasting if one is not None]
+        self.requests = kept if largest is None else [largest, *kept]
+
+    def _request(self, place: int, reusable: Sequence[Json | None]) -> Json | None:
+        asked = asked_by(self.containers[place])
+        amount = _whole(asked.get(self.resource))
+        had = 0
+        for one in reusable:
+            if amount and one is not None:
+                had += _count(one)
+                self._map(place, one["name"])
+                if had >= amount:
+                    return None
+        if not amount:
+            return None
+        name = f"container-{place}-request-{sorted(asked).index(self.resource)}"
+        self._map(place, name)
+        wish = {
+            "deviceClassName": self.class_name,
+            "allocationMode": "ExactCount",
+            "count": amount - had,
+        }
+        return {"name": name, "exactly": wish}
+
+    def _map(self, place: int, request: str) -> None:
+        self.mappings.append({
+            "containerName": self.containers[place].get("name"),
+            "resourceName": self.resource,
+            "requestName": request,
+        })  # fmt: skip
+
+
+def _count(request: Json) -> int:
+    count: int = request["exactly"]["count"]
+    return count
+
+
+def _whole(value: Any) -> int:
+    """A number of devices; what is no whole number asks for none."""
+    try:
+        return 0 if value is None else Quantity.parse(value).as_int64() or 0
+    except QuantityError:
+        return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 from typing import Final
@@ -11,25 +10,27 @@ from typing import Final
 from pytest_dra.allocator import nodes
 from pytest_dra.allocator.taints import BLOCKING
 from pytest_dra.allocator.taints import tolerates
-from pytest_dra.api.quantity import Quantity
+from pytest_dra.scheduling import podresources
+from pytest_dra.scheduling.podresources import COUNTED
 
 Json = dict[str, Any]
 
 UNSCHEDULABLE: Final = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 """The taint that a cordoned node stands for."""
 
-COUNTED: Final = "pods"
-"""A resource of which every pod takes one."""
 
-
-def why_not(pod: Json, node: Json, others: Iterable[Json], backed: Sequence[str] = ()) -> str:
+def why_not(
+    pod: Json, node: Json, others: Iterable[Json], backed: Sequence[str] = (),
+    *, with_devices: bool = False,
+) -> str:  # fmt: skip
     """Why a pod cannot go to a node, "" if it can.
 
-    ``others`` are the pods on it; ``backed`` are resources that devices stand for.
+    ``others`` are the pods on it; ``backed`` are resources that devices stand for. Resources that
+    devices take of a node count ``with_devices``.
     """
     spec = pod.get("spec") or {}
     said = _selected(spec, node) or _tainted(spec, node)
-    return said or _resources(pod, node, others, backed)
+    return said or _resources(pod, node, others, backed, with_devices=with_devices)
 
 
 def _selected(spec: Json, node: Json) -> str:
@@ -65,57 +66,10 @@ def _tainted(spec: Json, node: Json) -> str:
     return ""
 
 
-def _resources(pod: Json, node: Json, others: Iterable[Json], backed: Sequence[str]) -> str:
-    allocatable = (node.get("status") or {}).get("allocatable") or {}
-    if not allocatable:
-        return ""
-    needs = {name: amount for name, amount in requests(pod).items() if name not in backed}
-    used: dict[str, int] = {}
-    for other in others:
-        for name, amount in requests(other).items():
-            used[name] = used.get(name, 0) + amount
-    for name, amount in needs.items():
-        total = Quantity.parse(allocatable.get(name) or 0).nanos
-        if amount > total - used.get(name, 0):
+def _resources(
+    pod: Json, node: Json, others: Iterable[Json], backed: Sequence[str], *, with_devices: bool
+) -> str:
+    for name in podresources.lacking(pod, node, others, with_devices=with_devices):
+        if name not in backed:
             return f"too little {name}" if name != COUNTED else "too many pods"
     return ""
-
-
-def requests(pod: Json) -> dict[str, int]:
-    """What a pod takes of a node, in billionths by resource."""
-    spec = pod.get("spec") or {}
-    total: dict[str, int] = {}
-    for container in spec.get("containers") or ():
-        _add(total, _asked(container))
-    largest: dict[str, int] = {}
-    beside: dict[str, int] = {}
-    for container in spec.get("initContainers") or ():
-        asked = _asked(container)
-        if container.get("restartPolicy") == "Always":
-            _add(total, asked)
-            _add(beside, asked)
-        else:
-            for name, amount in asked.items():
-                largest[name] = max(largest.get(name, 0), amount + beside.get(name, 0))
-    for name, amount in largest.items():
-        total[name] = max(total.get(name, 0), amount)
-    whole = ((spec.get("resources") or {}).get("requests")) or {}
-    for name, value in whole.items():
-        total[name] = Quantity.parse(value).nanos
-    _add(
-        total,
-        {name: Quantity.parse(one).nanos for name, one in (spec.get("overhead") or {}).items()},
-    )
-    _add(total, {COUNTED: Quantity.parse(1).nanos})
-    return {name: amount for name, amount in total.items() if amount}
-
-
-def _asked(container: Mapping[str, Any]) -> dict[str, int]:
-    resources = container.get("resources") or {}
-    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: Quantity.parse(value).nanos for name, value in asked.items()}
-
-
-def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount

@@ -72,9 +72,10 @@ def _again(cluster: Cluster, scheduler: Scheduler, subject: Subject, todo: list[
     bare = []
     for one in todo:
         status = {name: value for name, value in one["status"].items() if name != "allocation"}
-        bare.append({**one, "status": status})
+        meta = {name: one["metadata"][name] for name in one["metadata"] if name not in _LATER}
+        bare.append({**one, "metadata": meta, "status": status})
     pod = subject.pod if subject.node else None
-    again = Subject(kind=subject.kind, key=subject.key, claims=tuple(bare), pod=pod)
+    again = dataclasses.replace(subject, claims=tuple(bare), pod=pod, extended=(), fault="")
     node = subject.node or _node_of(cluster, theirs)
     decision = scheduler.decide(again, names=[node])
     for allocation in theirs:
@@ -88,6 +89,10 @@ def _again(cluster: Cluster, scheduler: Scheduler, subject: Subject, todo: list[
         node=node, theirs=_devices(theirs), ours=_devices(ours),
         why=decision.why if verdict == REFUSED else "",
     )  # fmt: skip
+
+
+_LATER: Final = ("deletionTimestamp",)
+"""What a claim had not yet when it was allocated."""
 
 
 def _in_order(cluster: Cluster) -> list[Subject]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 from typing import Final
 
+from pytest_dra.scheduling import consumers
 from pytest_dra.scheduling.cluster import ENDED
 from pytest_dra.scheduling.cluster import Cluster
 from pytest_dra.scheduling.cluster import Key
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import key_of
-from pytest_dra.scheduling.extended import Wanted
 from pytest_dra.scheduling.extended import wanted
 
 Json = dict[str, Any]
@@ -31,7 +32,9 @@ class Subject:
     """A pod, a claim, or a template that somebody may make a claim of.
 
     ``claims`` are in the order of the pod, those that would be made of templates among them;
-    ``fresh`` are the names of those. ``fault`` says why it cannot be scheduled at all.
+    ``fresh`` are the names of those. ``extended`` are resources that classes stand for; ``fault``
+    says why it cannot be scheduled at all. ``entries`` are the claims by the pod's own names of
+    them, ``consumers`` those for which they are to be reserved.
     """
 
     kind: str
@@ -39,8 +42,10 @@ class Subject:
     claims: tuple[Json, ...] = ()
     pod: Json | None = None
     fresh: frozenset[Key] = frozenset()
-    extended: tuple[Wanted, ...] = ()
+    extended: tuple[str, ...] = ()
     fault: str = ""
+    entries: Mapping[str, Json] = dataclasses.field(default_factory=dict)
+    consumers: Mapping[Key, Json] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -61,21 +66,13 @@ class Subject:
 def of_pod(pod: Json, cluster: Cluster) -> Subject:
     """A pod with its claims."""
     namespace, _ = key = key_of(pod)
-    claims: list[Json] = []
-    fresh: set[Key] = set()
-    fault = ""
-    for entry in (pod.get("spec") or {}).get("resourceClaims") or ():
-        found, new, why = _claim(pod, namespace, entry, cluster)
-        fault = fault or why
-        if found is not None:
-            claims.append(found)
-            if new:
-                fresh.add(key_of(found))
+    found = _Claims(pod, cluster)
+    fault = found.fault
     gates = (pod.get("spec") or {}).get("schedulingGates") or ()
     if gates:
         fault = f"scheduling gate {gates[0].get('name')}"
-    claims = list({key_of(one): one for one in claims}.values())
-    extended = list(wanted(pod, cluster.resources))
+    claims = list({key_of(one): one for one in found.entries.values()}.values())
+    extended = wanted(pod, cluster.resources)
     if (pod.get("status") or {}).get("extendedResourceClaimStatus"):
         name = pod["status"]["extendedResourceClaimStatus"].get("resourceClaimName")
         made = cluster.claims.get((namespace, str(name)))
@@ -83,49 +80,102 @@ def of_pod(pod: Json, cluster: Cluster) -> Subject:
             claims.append(made)
             extended = []
     return Subject(
-        kind=POD, key=key, claims=tuple(claims), pod=pod, fresh=frozenset(fresh),
-        extended=tuple(extended), fault=fault,
+        kind=POD, key=key, claims=tuple(claims), pod=pod, fresh=frozenset(found.fresh),
+        extended=tuple(extended), fault=fault, entries=found.entries, consumers=found.consumers,
     )  # fmt: skip
 
 
-def _claim(
-    pod: Json, namespace: str, entry: Json, cluster: Cluster
-) -> tuple[Json | None, bool, str]:
-    """A claim of a pod, whether it would have to be made first, and what is wrong."""
-    name = entry.get("resourceClaimName")
-    if name:
-        found = cluster.claims.get((namespace, name))
-        return found, False, "" if found else f"claim {namespace}/{name} does not exist"
-    template = entry.get("resourceClaimTemplateName")
-    if not template:
-        return None, False, f"claim entry {entry.get('name')}: names neither claim nor template"
-    for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
-        if status.get("name") == entry.get("name"):
-            made = status.get("resourceClaimName")
-            if not made:
-                return None, False, ""
-            found = cluster.claims.get((namespace, made))
-            return found, False, "" if found else f"claim {namespace}/{made} does not exist"
-    owned = _owned(pod, namespace, str(entry.get("name")), cluster)
-    if owned is not None:
-        return owned, False, ""
-    source = cluster.templates.get((namespace, template))
-    if source is None:
-        return None, False, f"template {namespace}/{template} does not exist"
-    return made_of(source, f"{key_of(pod)[1]}-{entry.get('name')}"), True, ""
+class _Claims:
+    """The claims of a pod, by its entries."""
 
+    def __init__(self, pod: Json, cluster: Cluster) -> None:
+        self.entries: dict[str, Json] = {}
+        self.consumers: dict[Key, Json] = {}
+        self.fresh: set[Key] = set()
+        self.fault = ""
+        self._pod = pod
+        self._cluster = cluster
+        self._namespace = key_of(pod)[0]
+        self._group = self._group_of(pod)
+        for entry in (pod.get("spec") or {}).get("resourceClaims") or ():
+            found = self._claim(entry)
+            if found is not None:
+                self.entries[str(entry.get("name"))] = found
+                self.consumers[key_of(found)] = consumers.of(pod, entry, self._group)
 
-def _owned(pod: Json, namespace: str, entry: str, cluster: Cluster) -> Json | None:
-    uid = (pod.get("metadata") or {}).get("uid")
-    if not uid:
+    def _group_of(self, pod: Json) -> Json | None:
+        if not self._cluster.group_claims:
+            return None
+        name = consumers.group_name(pod)
+        found = self._cluster.groups.get((self._namespace, name)) if name else None
+        if name and found is None and (pod.get("spec") or {}).get("resourceClaims"):
+            self.fault = f"pod group {self._namespace}/{name} does not exist"
+        return found
+
+    def _claim(self, entry: Json) -> Json | None:
+        """The claim of an entry, made of its template if it has to be; None if there is none."""
+        name, template = entry.get("resourceClaimName"), entry.get("resourceClaimTemplateName")
+        if name:
+            return self._named(str(name))
+        if not template:
+            what = f"claim entry {entry.get('name')}"
+            self._missing(f"{what}: names neither claim nor template")
+            return None
+        for holder in (self._pod, self._group if consumers.shares(entry, self._group) else None):
+            for status in ((holder or {}).get("status") or {}).get("resourceClaimStatuses") or ():
+                if status.get("name") == entry.get("name"):
+                    made = status.get("resourceClaimName")
+                    return self._made(str(made)) if made else None
+        owned = self._owned(entry)
+        if owned is not None:
+            return owned
+        source = self._cluster.templates.get((self._namespace, str(template)))
+        if source is None:
+            self._missing(f"template {self._namespace}/{template} does not exist")
+            return None
+        return self._fresh(entry, source)
+
+    def _missing(self, why: str) -> None:
+        self.fault = self.fault or why
+
+    def _named(self, name: str) -> Json | None:
+        found = self._cluster.claims.get((self._namespace, name))
+        if found is None:
+            self._missing(f"claim {self._namespace}/{name} does not exist")
+        return found
+
+    def _made(self, name: str) -> Json | None:
+        found = self._named(name)
+        if found is not None:
+            groups = self._cluster.group_claims
+            self.fault = self.fault or consumers.why_foreign(found, self._pod, groups=groups)
+        return found
+
+    def _owned(self, entry: Json) -> Json | None:
+        """A claim that was made for an entry although no status says so yet."""
+        holder = self._group if consumers.shares(entry, self._group) else self._pod
+        uid = ((holder or {}).get("metadata") or {}).get("uid")
+        if not uid:
+            return None
+        for key, claim in self._cluster.claims.items():
+            meta = claim.get("metadata") or {}
+            if key[0] != self._namespace:
+                continue
+            if (meta.get("annotations") or {}).get(POD_CLAIM) != entry.get("name"):
+                continue
+            if any(owner.get("uid") == uid for owner in meta.get("ownerReferences") or ()):
+                return claim
         return None
-    for key, claim in cluster.claims.items():
-        meta = claim.get("metadata") or {}
-        if key[0] != namespace or (meta.get("annotations") or {}).get(POD_CLAIM) != entry:
-            continue
-        if any(owner.get("uid") == uid for owner in meta.get("ownerReferences") or ()):
-            return claim
-    return None
+
+    def _fresh(self, entry: Json, source: Json) -> Json:
+        """A claim that would be made; the pods of a group have one together."""
+        group = self._group if consumers.shares(entry, self._group) else None
+        base = key_of(self._pod if group is None else group)[1]
+        made = made_of(source, f"{base}-{entry.get('name')}")
+        if group is not None:
+            made = self._cluster.shared.setdefault(key_of(made), made)
+        self.fresh.add(key_of(made))
+        return made
 
 
 def made_of(template: Json, name: str) -> Json:

@@ -79,7 +79,7 @@ def test_an_attribute_that_a_constraint_needs_is_a_reason() -> None:
 
 @pytest.mark.parametrize("gate", ["DRADeviceBindingConditions", "DRAPartitionableDevices"])
 def test_gates_that_are_off_are_reasons(gate: str) -> None:
-    current = rules("default", {gate: False})
+    current = rules("1.37", {gate: False})
     slices = [pool("p", [device("a", bindingConditions=["ready"])])]
     counting = [pool("p", [device("a", consumesCounters=takes("2"))])]
     expected = {"DRADeviceBindingConditions": (slices, "binding-gate")}

@@ -13,48 +13,78 @@ from pytest_dra.allocator import with_rules
 from pytest_dra.allocator.assignment import assigns
 from pytest_dra.allocator.nodes import SelectorError
 from pytest_dra.allocator.nodes import selects
+from pytest_dra.allocator.rules import AROUND
+from pytest_dra.allocator.rules import GATES
+from pytest_dra.allocator.rules import INCUBATING
+from pytest_dra.allocator.rules import LATEST
+from pytest_dra.allocator.rules import rules_with
+from pytest_dra.api.releases import VERSIONS
+from pytest_dra.api.versions import kubernetes_version
 from tests.allocator.objects import device
 from tests.allocator.objects import pool
 
 
 @pytest.mark.parametrize(
-    ("profile", "features", "variant"),
+    ("version", "features", "variant"),
     [
-        ("default", {}, "incubating"),
         ("1.37", {}, "incubating"),
-        ("ga", {}, "stable"),
-        ("none", {}, "stable"),
-        ("all", {}, "experimental"),
-        ("default", {"DRAListTypeAttributes": True}, "experimental"),
-        ("ga", {"DRAConsumableCapacity": True}, "incubating"),
+        ("1.36", {}, "incubating"),
+        ("1.34", {}, "incubating"),
+        ("1.37", {"DRAListTypeAttributes": True}, "experimental"),
+        ("1.37", {"DRADeviceBindingConditions": False}, "incubating"),
+        ("1.37", {"DRADeviceBindingConditions": False, "DRAConsumableCapacity": False}, "stable"),
     ],
 )
 def test_the_first_copy_that_supports_the_gates_is_used(
-    profile: str, features: dict[str, bool], variant: str
+    version: str, features: dict[str, bool], variant: str
 ) -> None:
-    assert rules(profile, features).variant == variant
+    assert rules(version, features).variant == variant
 
 
-def test_the_profile_of_a_release_stands_for_it_unless_another_one_is_named() -> None:
-    assert [rules(f"1.{minor}").minor for minor in range(34, 38)] == [34, 35, 36, 37]
-    assert rules("1.34", minor=37).minor == rules().minor == 37
-    assert rules("1.34").variant == "incubating"
+def test_the_gates_of_a_scheduler_are_those_of_its_release() -> None:
+    # On by default only where the minimum compatibility version is 1.37, too: then it is turned.
+    assert not rules("1.37").fractional
+    assert rules("1.37", {"DRAFractionalCapacityRange": True}).fractional
+    for name in VERSIONS:
+        version = kubernetes_version(name)
+        found = rules(name)
+        assert found.minor == version.minor
+        for gate, field in {**GATES, **AROUND}.items():
+            assert getattr(found, field) is version.enabled(gate), (name, gate)
+
+
+def test_a_gate_means_nothing_without_those_it_builds_on() -> None:
+    assert not rules("1.36", {"DRAResourceClaimDeviceStatus": False}).binding
+    both = {"DRAFractionalCapacityRange": True, "DRAConsumableCapacity": False}
+    assert not rules("1.37", both).fractional
+
+
+def test_a_release_that_is_newer_than_the_last_known_one_is_like_it() -> None:
+    assert rules_with(INCUBATING, minor=LATEST + 1).sorts
 
 
 @pytest.mark.parametrize(
-    ("profile", "features", "variant", "names"),
+    ("version", "features", "variant", "names"),
     [
-        ("1.12", {}, None, "no profile '1.12'"),
-        ("default", {"DRAMagic": True}, None, "no feature gate 'DRAMagic'"),
-        ("all", {}, "stable", "stable does not support"),
-        ("all", {}, "best", "no variant 'best'"),
+        ("1.12", {}, None, "'1.12': want one of 1.34"),
+        ("1.37", {"DRAMagic": True}, None, "no feature gate DRAMagic"),
+        ("1.36", {"DRADerivedAttributes": True}, None, "no feature gate DRADerivedAttributes"),
+        ("1.37", {"DRADerivedAttributes": True}, "stable", "stable does not support"),
+        ("1.37", {}, "best", "no variant 'best'"),
     ],
 )
 def test_settings_that_no_scheduler_runs_with_are_named(
-    profile: str, features: dict[str, bool], variant: str | None, names: str
+    version: str, features: dict[str, bool], variant: str | None, names: str
 ) -> None:
     with pytest.raises(RulesError, match=names):
-        rules(profile, features, variant=variant)
+        rules(version, features, variant=variant)
+
+
+def test_gates_that_stand_alone_have_to_be_known() -> None:
+    with pytest.raises(RulesError, match="no feature gate DRAMagic"):
+        rules_with(["DRAMagic"])
+    with pytest.raises(RulesError, match=r"no release 1\.33"):
+        rules_with([], minor=33)
 
 
 def node(**labels: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,8 @@ from pytest_dra.bench.claims import Wanted
 from pytest_dra.bench.claims import decoy
 from pytest_dra.bench.claims import result
 from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.configuring import FROM_CLASS
+from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.devices import Device
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
@@ -231,3 +234,48 @@ def test_an_unknown_claim_is_in_nobody_s_records(client: StubClient, claims: Cla
     one, other = claims.unknown(), claims.unknown()
     assert one.uid != other.uid
     assert (client.objects, claims.living) == ({}, ())
+
+
+def test_what_the_class_brings_comes_before_the_claims_own_configuration(
+    client: StubClient,
+) -> None:
+    of_class = entries(DRIVER, {"a": 1}, source=FROM_CLASS)
+    claims = Claims(
+        client, namespace="ns", class_name="any.example.com", class_config=lambda: of_class
+    )
+    own = entries(DRIVER, {"a": 2}, requests=["req-0"])
+    for bare, expected in ((False, [*of_class, *own]), (True, own)):
+        claim = claims.create(ONE, config=[*of_class, *own])
+        assert stored(client, claim)["spec"]["devices"]["config"] == [
+            {name: value for name, value in own[0].items() if name != "source"}
+        ]
+        claims.allocate(claim, [], node="node-a", config=own, bare=bare)
+        devices = stored(client, claim)["status"]["allocation"]["devices"]
+        assert devices["config"] == expected
+
+
+@pytest.mark.parametrize(("conflicts", "written"), [(1, True), (9, True), (10, False)])
+def test_a_status_is_written_again_where_somebody_has_written_in_between(
+    client: StubClient,
+    claims: Claims,
+    monkeypatch: pytest.MonkeyPatch,
+    conflicts: int,
+    *,
+    written: bool,
+) -> None:
+    claim = claims.create(ONE)
+    left = [KubeError("changed", code=409, reason="Conflict") for _ in range(conflicts)]
+    replace = client.replace
+
+    def busy(*arguments: Any, **more: Any) -> Json:
+        if left:
+            raise left.pop()
+        return replace(*arguments, **more)
+
+    monkeypatch.setattr(client, "replace", busy)
+    if written:
+        claims.write_status(claim, lambda status: {"devices": []})
+        assert stored(client, claim)["status"] == {"devices": []}
+    else:
+        with pytest.raises(KubeError, match="changed"):
+            claims.write_status(claim, lambda status: {"devices": []})

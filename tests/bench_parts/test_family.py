@@ -7,8 +7,8 @@ from pytest_dra.bench.family import equipped
 from pytest_dra.launch import Component
 from pytest_dra.profile.model import Inventory
 from pytest_dra.spec import Json
-from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Timeline
+from tests.bench_parts.requests import api_request
 
 
 def test_the_first_component_that_registers_gets_the_number_of_devices() -> None:
@@ -21,37 +21,18 @@ def test_the_first_component_that_registers_gets_the_number_of_devices() -> None
     assert second.env == {"A": "1", "COUNT": "7"}
 
 
-def request(verb: str, name: str, *, code: int = 200, answer: Json | None = None) -> ApiRequest:
-    return ApiRequest(
-        identity="driver",
-        verb=verb,
-        group="resource.k8s.io",
-        version="v1",
-        resource="resourceslices",
-        namespace="",
-        name=name,
-        subresource="",
-        query="",
-        user_agent="",
-        body=None,
-        code=code,
-        answer=answer,
-        duration_s=0.0,
-    )
-
-
 def named(name: str) -> Json:
     return {"metadata": {"name": name}}
 
 
 def test_slices_are_followed_through_writes_and_deletions_of_all_kinds() -> None:
     timeline = Timeline()
-    timeline.add(request("create", "", answer=named("a")))
-    timeline.add(request("create", "", answer=named("b")))
-    timeline.add(request("create", "", code=422, answer=named("c")))
-    timeline.add(request("list", "", answer={"items": [named("z")]}))
-    timeline.add(request("delete", "a"))
-    timeline.add(request("deletecollection", "", answer={"items": [named("b"), named("x")]}))
+    timeline.add(api_request("create", "", answer=named("a")))
+    timeline.add(api_request("create", "", answer=named("b")))
+    timeline.add(api_request("create", "", code=422, answer=named("c")))
+    timeline.add(api_request("list", "", answer={"items": [named("z")]}))
+    timeline.add(api_request("delete", "a"))
+    timeline.add(api_request("deletecollection", "", answer={"items": [named("b"), named("x")]}))
     found = list(history.steps(timeline))
     assert [step.names for step in found] == [("a",), ("b",), ("a",), ("b",)]
     assert [sorted(step.after) for step in found] == [["a"], ["a", "b"], ["b"], []]

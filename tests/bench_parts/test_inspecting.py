@@ -6,6 +6,7 @@ from pytest_dra.bench.inspecting import sent_by
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Timeline
+from tests.bench_parts.requests import api_request
 
 ME, OTHER = "me", "somebody"
 
@@ -23,21 +24,8 @@ def request(
     answer: Json | None = None,
     user: str = ME,
 ) -> ApiRequest:
-    return ApiRequest(
-        identity=user,
-        verb=verb,
-        group="resource.k8s.io",
-        version="v1beta2",
-        resource="resourceslices",
-        namespace="",
-        name=name,
-        subresource="",
-        query="",
-        user_agent="",
-        body=body,
-        code=code,
-        answer=answer,
-        duration_s=0.0,
+    return api_request(
+        verb, name, user=user, version="v1beta2", body=body, code=code, answer=answer
     )
 
 

@@ -50,12 +50,7 @@ def _bench(tmp_path: Path, *, state: tuple[str, ...] = (), jail: _Jail | None = 
             instance=SimpleNamespace(
                 directories=directories,
                 place=SimpleNamespace(jail=jail),
-                driver=SimpleNamespace(
-                    processes={
-                        "plugin": SimpleNamespace(pid=7, alive=True),
-                        "helper": SimpleNamespace(pid=8, alive=False),
-                    }
-                ),
+                driver=SimpleNamespace(pids=[7]),
             ),
             profile=SimpleNamespace(launch=SimpleNamespace(state=state)),
         ),

@@ -17,6 +17,7 @@ from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import ProcessEvent
 from pytest_dra.timeline import Timeline
+from tests.bench_parts.requests import api_request
 
 A, B = "user-a", "user-b"
 PLACES = {A: "node-a", B: "node-b"}
@@ -40,22 +41,7 @@ def a_slice(node: str = "", devices: int = 1, driver: str = DRIVER) -> Json:
 
 
 def write(user: str, *, node: str = "", verb: str = "create", driver: str = DRIVER) -> ApiRequest:
-    return ApiRequest(
-        identity=user,
-        verb=verb,
-        group="resource.k8s.io",
-        version="v1",
-        resource="resourceslices",
-        namespace="",
-        name="",
-        subresource="",
-        query="",
-        user_agent="",
-        body=a_slice(node, driver=driver),
-        code=201,
-        answer=None,
-        duration_s=0.0,
-    )
+    return api_request(verb, user=user, body=a_slice(node, driver=driver), code=201)
 
 
 def life(instance: str, action: str) -> ProcessEvent:

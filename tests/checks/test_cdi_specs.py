@@ -249,6 +249,35 @@ class TestVersions:
         )
 
 
+class TestLowestVersions:
+    def test_one_version_for_a_kind_of_which_one_spec_needs_it_is_let_pass(
+        self, tmp_path: Path
+    ) -> None:
+        found = registry(tmp_path, a=spec("1"), b=spec("g0"))
+        assert said(lambda: cdi_specs.versions_must_be_the_lowest([found])) is None
+
+    def test_what_one_look_shows_counts_for_the_specs_of_another(self, tmp_path: Path) -> None:
+        looks = [registry(tmp_path, a=spec("1"))]
+        (tmp_path / "a.json").unlink()
+        looks.append(registry(tmp_path, b=spec("g0"), broken="{"))
+        assert said(lambda: cdi_specs.versions_must_be_the_lowest(looks)) is None
+
+    def test_versions_are_compared_as_numbers_and_without_their_letter(
+        self, tmp_path: Path
+    ) -> None:
+        found = registry(tmp_path, a=spec("g0", version="v0.3.0"))
+        assert said(lambda: cdi_specs.versions_must_be_the_lowest([found])) is None
+
+    def test_a_newer_one_than_any_spec_of_the_kind_needs_is_told(self, tmp_path: Path) -> None:
+        found = registry(tmp_path, a=spec("1", version="0.6.0"), b=spec("g0", version="0.5.0"))
+        assert said(lambda: cdi_specs.versions_must_be_the_lowest([found])) == Said(
+            "cdiVersion of CDI spec a.json",
+            "0.6.0",
+            "0.5.0: no field or name of a spec of vendor vendor.test needs a newer one, which "
+            "older runtimes refuse",
+        )
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o600, 0o755, 0o400])
 def test_modes_that_let_only_the_owner_write_are_let_pass(mode: int) -> None:
     judged = said(lambda: cdi_specs.only_the_owner_may_write({Path("/c/x.json"): mode}))

@@ -36,6 +36,8 @@ def after(history: str, *, refused: str = "") -> Model:
         ("AX", "X", "A", ""),
         ("XA", "X", "A", ""),
         ("XaY", "XY", "", "B"),
+        ("ABO", "", "", "AB"),
+        ("ABOAb", "", "A", ""),
     ],
 )
 def test_the_model_knows_what_is_prepared(
@@ -130,3 +132,18 @@ def test_the_histories_of_a_soak_follow_from_its_seed() -> None:
     assert soaking != list(histories.soaking(8))
     assert len(soaking) == histories.SOAK
     assert set(soaking[:15]) != set(histories.further())
+
+
+def test_a_history_is_written_and_read_again() -> None:
+    text = histories.as_file("ABOa")
+    assert text.splitlines()[1:3] == ["# A: Prepare A", "# B: Prepare B"]
+    assert histories.from_file(text) == ("ABOa",)
+    assert histories.from_file("Aa  # first\n\nAB") == ("Aa", "AB")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [("# none", "there is no history in it"), ("AQ", "'Q' is no step")]
+)
+def test_what_is_no_history_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        histories.from_file(text)

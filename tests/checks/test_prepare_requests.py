@@ -24,6 +24,8 @@ NEW = {("node-a", "gpu-1")}
 PROOF = (SERIAL,)
 WORDS = ("pod", "group")
 
+NAMES = {"claim": ("claim-a", UID), "device": ("gpu-9",)}
+
 EMPTY = entries({})
 LATE = dataclasses.replace(EMPTY, duration_s=1.5)
 
@@ -46,6 +48,16 @@ def _agree(*replies: NodeReply) -> None:
                 broken(details="no groups"), UID, within_s=5, what=WHAT, words=WORDS
             ),
             id="a refusal of the whole call",
+        ),
+        pytest.param(
+            lambda: prepare.error_must_name(
+                refused(f"claim {UID}: no gpu-9"), UID, names=NAMES, what=WHAT
+            ),
+            id="an error that names claim and device",
+        ),
+        pytest.param(
+            lambda: prepare.error_must_name(answered(device()), UID, names=NAMES, what=WHAT),
+            id="no error has nothing to name",
         ),
         pytest.param(
             lambda: prepare.must_be_empty([LATE, EMPTY, LATE], within_s=1.0, method="M"),
@@ -168,6 +180,16 @@ def test_what_is_right_is_let_pass(judgement: Judgement) -> None:
             id="the old device",
         ),
         pytest.param(
+            lambda: prepare.error_must_name(refused("no gpu-9"), UID, names=NAMES, what=WHAT),
+            Said(
+                f"error of {WHAT}",
+                "no gpu-9",
+                f"a text that names the claim: claim-a or {UID}",
+                PROOF,
+            ),
+            id="an error without the claim",
+        ),
+        pytest.param(
             lambda: _agree(refused("busy"), broken()),
             Said(WHAT, "busy; INTERNAL: boom", "at least one OK", (SERIAL, SERIAL)),
             id="no simultaneous call succeeds",
@@ -186,3 +208,14 @@ def test_what_is_right_is_let_pass(judgement: Judgement) -> None:
 )
 def test_what_is_wrong_is_told(judgement: Judgement, expected: Said) -> None:
     assert said(judgement) == expected
+
+
+def test_any_answer_is_one_and_a_missing_one_is_not() -> None:
+    assert said(lambda: prepare.must_be_answered(broken(), what=WHAT)) is None
+    assert said(lambda: prepare.must_be_answered(refused("no"), what=WHAT)) is None
+    given_up = broken("DEADLINE_EXCEEDED", after_s=3.0)
+    assert said(lambda: prepare.must_be_answered(given_up, what=WHAT)) is None
+    late = broken("DEADLINE_EXCEEDED", after_s=45.0)
+    assert said(lambda: prepare.must_be_answered(late, what=WHAT)) == Said(
+        WHAT, "no answer in 45 s", "an answer within 45 s, be it an error", PROOF
+    )

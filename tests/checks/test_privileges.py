@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pytest_dra.checks import privileges
-from pytest_dra.checks.settings import setting_must_be
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 
@@ -30,12 +29,3 @@ def test_what_has_none_is_not_privileged(edits: Json | None) -> None:
     privileges.must_not_be_privileged(edits, marker="GPU_ADMIN", what="a claim")
     with pytest.raises(Violation, match="nothing marked 'GPU_ADMIN'"):
         privileges.must_be_privileged(edits, marker="GPU_ADMIN", what="an admin claim")
-
-
-def test_a_setting_of_another_alternative_is_called_by_its_name() -> None:
-    alone = {"gpu": "one", "gpu/big": "two", "gpu/small": "three"}
-    setting_must_be("two", wanted="two", others=alone, what="a claim")
-    with pytest.raises(Violation, match="that of gpu/small"):
-        setting_must_be("three", wanted="two", others=alone, what="a claim")
-    with pytest.raises(Violation, match="none of them"):
-        setting_must_be("none of them", wanted="two", others=alone, what="a claim")

@@ -250,3 +250,34 @@ def test_one_write_in_idle_time_is_a_warning() -> None:
         "ResourceSlices: one write in idle time; want none: nothing has changed"
     )
     assert idleness.single_write(none) == ""
+
+
+def with_groups(*groups: str) -> Json:
+    """A device that consumes counters, in these compatibility groups."""
+    return {"name": "a", "consumesCounters": [{"counterSet": "s", "compatibilityGroups": groups}]}
+
+
+def test_slices_without_groups_are_let_pass_where_they_are_dropped() -> None:
+    bodies = [{}, item(), item(A), item(with_groups())]
+    assert said(lambda: publishing.groups_must_be_left_out(bodies, within_s=10)) is None
+
+
+def test_groups_that_are_sent_on_are_told() -> None:
+    bodies = [item(A), item(B, with_groups("even"))]
+    assert said(lambda: publishing.groups_must_be_left_out(bodies, within_s=10)) == Said(
+        "consumesCounters of device 'a'",
+        "compatibilityGroups ('even',)",
+        "none: the API server has dropped the field from a write 10 s before",
+    )
+
+
+def test_a_driver_that_does_not_end_in_time_is_told_with_the_claim() -> None:
+    def judge(*, ended: bool) -> Judgement:
+        return lambda: restarts.must_end_in_time(ended=ended, within_s=30.0, during="claim A")
+
+    assert said(judge(ended=True)) is None
+    assert said(judge(ended=False)) == Said(
+        "SIGTERM during Prepare of claim A",
+        "the driver still ran 30 s later",
+        "its end within the grace period of a pod",
+    )

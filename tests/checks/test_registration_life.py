@@ -169,6 +169,15 @@ def test_a_good_driver_is_told_nothing(judgement: Judgement) -> None:
             ),
             id="sockets-left",
         ),
+        pytest.param(
+            lambda: registration.removal_must_be_noticed("a.sock", noticed=False, within_s=60),
+            Said(
+                "registration socket a.sock, deleted by somebody",
+                "the driver serves on and cannot be found, 60 s later",
+                "a new socket that accepts connections, or an exit, so that it is started again",
+            ),
+            id="wiped",
+        ),
         *(
             pytest.param(
                 judgement,

@@ -91,3 +91,53 @@ def test_a_healed_device_is_as_before() -> None:
     for now in (None, {**before, "taints": [{"key": "a"}]}, {"name": "d"}):
         with pytest.raises(Violation, match="which has been healed"):
             taints.must_be_as_before(now, before, device="d", within_s=60)
+
+
+def test_a_faulty_device_is_gone_or_closed_to_new_claims() -> None:
+    for now in (None, {"taints": [{"key": "a", "effect": "NoExecute"}]}):
+        taints.must_be_closed(now, device="d", within_s=60)
+    for open_still in ({}, {"taints": [{"key": "a", "effect": "None"}]}):
+        with pytest.raises(Violation, match="which has become faulty") as caught:
+            taints.must_be_closed(open_still, device="d", within_s=60)
+        assert caught.value.want == "gone, or with a taint NoSchedule or NoExecute, within 60 s"
+
+
+def test_what_is_consumed_is_enforced() -> None:
+    def enforced(seen: str) -> None:
+        shares.consumed_must_be_enforced(seen, wanted="2", requested="1", what="2 memory")
+
+    enforced("2")
+    with pytest.raises(Violation, match="a share with 2 memory that has asked for 1") as caught:
+        enforced("1")
+    assert caught.value.got == "1"
+    assert caught.value.want == "that of a share which has asked for 2 memory: 2"
+
+
+def tainted(time: str, value: str = "") -> Json:
+    return {
+        "name": "d",
+        "taints": [{"key": "a/b", "value": value, "effect": "NoExecute", "timeAdded": time}],
+    }
+
+
+def test_a_taint_that_stays_keeps_its_time() -> None:
+    for now in (tainted("1"), tainted("2", "worse"), {}, None):
+        taints.times_must_stay(tainted("1"), now, device="d", after="e is faulty")
+    with pytest.raises(Violation, match="of device 'd' after e is faulty") as caught:
+        taints.times_must_stay(tainted("1"), tainted("2"), device="d", after="e is faulty")
+    assert caught.value.got == "2"
+    assert caught.value.want == "1, as before: the taint is the same"
+
+
+def test_updates_change_more_than_times() -> None:
+    def item(device: Json, **more: object) -> Json:
+        return {"metadata": {"name": "s"}, "spec": {"devices": [device], **more}}
+
+    one, two = item(tainted("1")), item(tainted("2"))
+    changed = item(tainted("2"), driver="x")
+    taints.times_must_not_be_all_that_changes([(1, one, two), (2, one, changed)], most=1)
+    taints.times_must_not_be_all_that_changes([(1, one, one), (2, one, one)], most=1)
+    with pytest.raises(Violation, match="updates of ResourceSlice s") as caught:
+        taints.times_must_not_be_all_that_changes([(1, one, two), (2, two, one)], most=1)
+    assert caught.value.got == "2 that change nothing but timeAdded of taints"
+    assert caught.value.proof == (1, 2)

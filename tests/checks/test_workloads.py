@@ -129,3 +129,23 @@ def test_pods_of_any_shape_are_looked_at() -> None:
     item["spec"]["template"]["spec"] = {"containers": "x", "volumes": [1, {"hostPath": "y"}]}
     assert words(item) == []
     assert "priorityClassName" in unfit(item)
+
+
+def test_a_container_that_registers_has_a_liveness_probe() -> None:
+    item = daemon_set(*PATHS)
+    containers = item["spec"]["template"]["spec"]["containers"]
+    aside = {"name": "aside", "livenessProbe": {"exec": {"command": ["true"]}}}
+    containers.insert(0, aside)
+    (flaw,) = workloads.plugins_must_be_probed([work(item)])
+    assert flaw.field == "spec.template.spec.containers[1].livenessProbe"
+    containers[1]["livenessProbe"] = aside["livenessProbe"]
+    assert list(workloads.plugins_must_be_probed([work(item)])) == []
+
+
+def test_where_no_container_seems_to_register_any_probe_will_do() -> None:
+    item = daemon_set()
+    (flaw,) = workloads.plugins_must_be_probed([work(item)])
+    assert flaw.got is None
+    probed = {"livenessProbe": {"grpc": {"port": 51515}}}
+    item["spec"]["template"]["spec"]["containers"].append(probed)
+    assert list(workloads.plugins_must_be_probed([work(item)])) == []

@@ -12,10 +12,10 @@ from pytest_dra.api.resources import DEVICE_TAINT_RULES
 from pytest_dra.api.resources import PODS
 from pytest_dra.api.resources import RESOURCE_CLAIMS
 from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.api.times import now
+from pytest_dra.api.times import stamp
 from pytest_dra.controllers.evicting import TaintEviction
 from pytest_dra.controllers.looping import Background
-from pytest_dra.controllers.looping import now
-from pytest_dra.controllers.looping import stamp
 from pytest_dra.kube import Client
 from pytest_dra.spec import Json
 from tests.controllers.sample import Running

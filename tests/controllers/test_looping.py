@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import threading
-
-import pytest
 
 from pytest_dra.api.resources import LEASES
 from pytest_dra.clusters.embedded import EmbeddedCluster
@@ -76,17 +73,6 @@ def test_a_loop_that_ends_says_why() -> None:
         eventually(lambda: background.failures)
     assert background.failures == ["dra-Broken: ValueError: no such thing"]
     assert broken.stopped.is_set()
-
-
-@pytest.mark.parametrize("text", ["", None, "2026-11-01", "2026-11-01T00:00:00.5Z"])
-def test_what_is_no_time_is_none(text: object) -> None:
-    assert looping.moment_of(text) is None
-
-
-def test_times_go_to_text_and_back() -> None:
-    moment = datetime.datetime(2026, 11, 1, 12, 30, 5, tzinfo=datetime.timezone.utc)
-    assert looping.stamp(moment) == "2026-11-01T12:30:05Z"
-    assert looping.moment_of(looping.stamp(moment)) == moment
 
 
 def test_the_soonest_of_nothing_is_nothing() -> None:

@@ -145,7 +145,7 @@ def test_a_device_that_cannot_be_bound_is_given_back(client: Client) -> None:
         body = {"status": {"devices": [{**status, "conditions": [condition]}]}}
         client.patch(RESOURCE_CLAIMS, "one", body, namespace="default", subresource="status")
         eventually(lambda: not allocation(client, "one"))
-        assert "cannot allocate" in eventually(lambda: unschedulable(client, "main"))
+        eventually(lambda: "cannot allocate" in unschedulable(client, "main"))
 
 
 def test_an_extended_resource_of_a_class_gets_a_claim_of_the_schedulers_own(

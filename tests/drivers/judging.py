@@ -60,8 +60,12 @@ class Judged:
     peak_mib: float | None = None
 
     def ids(self, *states: str) -> set[str]:
-        """Ids in one of these states."""
-        return {id for id, entry in self.cases.items() if entry["state"] in states}
+        """Ids in one of these states, without those that do not count."""
+        return {
+            id
+            for id, entry in self.cases.items()
+            if entry["state"] in states and not entry["provisional"]
+        }
 
     def state(self, id: str) -> str:
         """The state of one case."""

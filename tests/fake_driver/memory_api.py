@@ -36,6 +36,7 @@ class Store:
         self.claims: dict[tuple[str, str], dict[str, Any]] = {}
         self.nodes: dict[str, str] = {}
         self.failures: list[int] = []
+        self.refused = 0
         self.writes: list[tuple[str, dict[str, Any]]] = []
         self.gets = 0
         self.unserved = 0
@@ -113,7 +114,7 @@ class MemoryApi(ApiServer):
         if store.unreachable:
             raise ApiError(0, f"{method} {path}: connection refused")
         if "/resourceclaims/" in path:
-            return {}
+            return self._claim(method, path, body)
         with store.changed:
             if method != "GET" and store.failures:
                 status = store.failures.pop(0)
@@ -136,6 +137,22 @@ class MemoryApi(ApiServer):
             store.writes.append((method, copy.deepcopy(body)))
             return self._write(method, path.removeprefix(f"{SLICES}/"), copy.deepcopy(body))
 
+    def _claim(self, method: str, path: str, body: Any) -> dict[str, Any]:
+        """Read a claim, or write its status as far as that is asked for."""
+        store = self.store
+        namespace, _, rest = path.partition("/namespaces/")[2].partition("/resourceclaims/")
+        key = (namespace, rest.removesuffix("/status"))
+        with store.changed:
+            if key not in store.claims:
+                raise ApiError(404, "no such claim")
+            claim = store.claims[key]
+            if method != "GET":
+                if store.refused:
+                    raise ApiError(store.refused, "refused on request")
+                if "broken" not in claim:
+                    claim["status"] = {**claim["status"], **copy.deepcopy(body["status"])}
+            return copy.deepcopy(claim)
+
     def _write(self, method: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
         store = self.store
         if method == "DELETE":
@@ -152,6 +169,8 @@ class MemoryApi(ApiServer):
             raise ApiError(404, "gone")
         elif meta["resourceVersion"] != store.slices[name]["metadata"]["resourceVersion"]:
             raise ApiError(409, "conflict")
+        elif body["spec"]["pool"]["name"] != store.slices[name]["spec"]["pool"]["name"]:
+            raise ApiError(422, "spec.pool.name: field is immutable")
         return store.put(body)
 
     def watch(
@@ -184,7 +203,8 @@ class MemoryApi(ApiServer):
         if claim is None:
             raise ClaimGoneError(f"claim {namespace}/{name} cannot be read: 404")
         if "broken" in claim:
-            raise ClaimError(f"claim {namespace}/{name} cannot be read: 500")
+            cause = ApiError(500, "on request")
+            raise ClaimError(f"claim {namespace}/{name} cannot be read: {cause}") from cause
         return copy.deepcopy(claim)
 
 

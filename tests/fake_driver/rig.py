@@ -215,7 +215,8 @@ class Rig:
     def residue(self, claim: Claim) -> list[Path]:
         """Files that name the claim's UID."""
         roots = (self.options.cdi_root, self.options.data_dir)
-        return [path for root in roots for path in root.rglob(f"*{claim.uid}*")]
+        found = [path for root in roots for path in root.rglob(f"*{claim.uid}*")]
+        return [path for path in found if not path.is_dir()]
 
     def wait(self, look: Callable[[], Any], span_s: float = SETTLE_S) -> bool:
         """Wait until ``look`` is true."""

@@ -40,6 +40,23 @@ def freed(rig: Rig, *claims: Claim) -> None:
         assert rig.unprepare(claim) == ""
 
 
+def error_beside(rig: Rig, one: Claim, other: Claim) -> str:
+    """The error of preparing a claim while another one is prepared."""
+    good(rig, one)
+    error = str(rig.prepare(other).error)
+    freed(rig, one, other)
+    return error
+
+
+def config_of(
+    *requests: str, driver: str = DRIVER, source: str = "FromClaim", **parameters: Any
+) -> dict[str, Any]:
+    """An entry of an allocation's configuration."""
+    known = {"apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig"}
+    opaque = {"driver": driver, "parameters": {**known, **parameters}}
+    return {"source": source, "requests": list(requests), "opaque": opaque}
+
+
 TIMELINE: dict[str, Callable[[Rig, Any], None]] = {}
 """Judged at each answer to a Prepare of the run."""
 

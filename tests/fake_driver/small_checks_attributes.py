@@ -8,9 +8,13 @@ from typing import Any
 
 from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import Rig
+from tests.fake_driver.rig import result
 from tests.fake_driver.small_checks import check
+from tests.fake_driver.small_checks import freed
+from tests.fake_driver.small_checks import good
 
 ENTRIES_MAX = 32
+SOON_S = 1.5
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SEMVER = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 
@@ -90,3 +94,26 @@ def _(rig: Rig) -> None:
     for device in devices(rig):
         names = [name.removeprefix(f"{DRIVER}/") for name in device["attributes"]]
         assert len(names) == len(set(names))
+
+
+@check("ATTR-011")
+def _(rig: Rig) -> None:
+    assert rig.driver is not None
+    kinds = [
+        result(pool.devices[0]["name"], pool=pool.name)
+        for pool in rig.driver.preparer.inventory.pools
+        if pool.name.endswith("tally")
+    ]
+    claims = [rig.claim(each) for each in (result("gpu-0"), result("nic-0"), *kinds)]
+    for claim in claims:
+        good(rig, claim)
+
+    def less() -> bool:
+        return any(
+            (device.get("capacity") or {}).get("memory", {}).get("value") == "0"
+            for device in devices(rig)
+        )
+
+    found = bool(kinds) and rig.wait(less, SOON_S)
+    freed(rig, *claims)
+    assert not found

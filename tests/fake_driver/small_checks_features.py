@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import Rig
@@ -119,3 +120,13 @@ def _(rig: Rig) -> None:
 def _(rig: Rig) -> None:
     for device in devices(rig):
         assert all("/" not in name for name in device.get("nodeAllocatableResources") or {})
+
+
+@check("FEAT-001")
+def _(rig: Rig) -> None:
+    if rig.driver is None or rig.fault == "SLICE-021":
+        return
+    inventory = rig.driver.publisher.slices.inventory
+    everywhere = {"driver": DRIVER, "allNodes": True, "pool": {"name": "a"}}
+    with mock.patch.object(rig.parts.slices, "head", return_value=everywhere):
+        assert rig.parts.slices(rig.options, inventory).wanted()

@@ -35,6 +35,12 @@ def _(rig: Rig) -> None:
     assert all("*" not in rule["verbs"] for rule in _rules(rig))
 
 
+@check("SEC-002")
+def _(rig: Rig) -> None:
+    (slices,) = (each for each in _rules(rig) if "resourceslices" in each["resources"])
+    assert {"list", "watch", "create", "update", "delete"} <= set(slices["verbs"])
+
+
 @check("SEC-007")
 def _(rig: Rig) -> None:
     for item in _of(rig, "DaemonSet"):
@@ -52,3 +58,9 @@ def _(rig: Rig) -> None:
 def _(rig: Rig) -> None:
     for item in _of(rig, "DaemonSet"):
         assert "maxUnavailable" in item["spec"]["updateStrategy"]["rollingUpdate"]
+
+
+@check("HLTH-011")
+def _(rig: Rig) -> None:
+    for item in _of(rig, "DaemonSet"):
+        assert "livenessProbe" in item["spec"]["template"]["spec"]["containers"][0]

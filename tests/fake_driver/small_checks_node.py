@@ -176,3 +176,17 @@ def _(rig: Rig) -> None:
     before = {spec["pool"]["name"] for spec in _sent(rig)} & set(pools_of(rig))
     rig.store.wipe(NODE)
     assert rig.wait(lambda: set(pools_of(rig)) == before, 1.0)
+
+
+@check("REG-013")
+def _(rig: Rig) -> None:
+    socket = rig.options.registration_socket
+    if not socket.exists() or rig.driver is None:
+        return
+    socket.unlink()
+    rig.disconnect()
+    rig.driver.endpoint.look_after()
+    found = socket.exists()
+    if not found:
+        rig.kill_and_start()
+    assert found

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tests.fake_driver.memory_api import LABELLED
-from tests.fake_driver.rig import DRIVER
 from tests.fake_driver.rig import Claim
 from tests.fake_driver.rig import Rig
 from tests.fake_driver.rig import result
 from tests.fake_driver.small_checks import check
+from tests.fake_driver.small_checks import config_of
+from tests.fake_driver.small_checks import error_beside
 from tests.fake_driver.small_checks import freed
 from tests.fake_driver.small_checks import good
 
@@ -51,19 +52,8 @@ def _(rig: Rig) -> None:
 
 @check("PRIO-003")
 def _(rig: Rig) -> None:
-    config = [
-        {
-            "source": "FromClaim",
-            "requests": [name],
-            "opaque": {
-                "driver": DRIVER,
-                "parameters": {
-                    "apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig", "label": label,
-                },
-            },
-        }
-        for name, label in (("gpu", "one"), ("gpu/big", "two"), ("gpu/small", "three"))
-    ]  # fmt: skip
+    labels = {"gpu": "one", "gpu/big": "two", "gpu/small": "three"}
+    config = [config_of(name, label=label) for name, label in labels.items()]
     claim = _chosen(rig, config=config)
     variables = _variables(rig, good(rig, claim))
     freed(rig, claim)
@@ -73,10 +63,7 @@ def _(rig: Rig) -> None:
 @check("ADM-001")
 def _(rig: Rig) -> None:
     user, admin = rig.claim(result("gpu-0")), _admin(rig, "gpu-0")
-    good(rig, user)
-    entry = rig.prepare(admin)
-    freed(rig, admin, user)
-    assert entry.error == ""
+    assert error_beside(rig, user, admin) == ""
 
 
 @check("ADM-002")
@@ -94,10 +81,7 @@ def _(rig: Rig) -> None:
 @check("ADM-003")
 def _(rig: Rig) -> None:
     user, admin = rig.claim(result("gpu-0")), _admin(rig, "gpu-0")
-    good(rig, admin)
-    entry = rig.prepare(user)
-    freed(rig, admin, user)
-    assert entry.error == ""
+    assert error_beside(rig, admin, user) == ""
 
 
 @check("ADM-004")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.inventory import Inventories
+from pytest_dra.fake_driver.opaque import DeviceConfig
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.record import Record
 from pytest_dra.fake_driver.record import decode
@@ -60,6 +62,15 @@ def test_devices_without_a_group_in_common_do_not_go_together(room: Room) -> Non
     assert room.problem(even, [both]) == ""
     assert "goes with none of ['grouped-1']" in room.problem(even, [odd])
     assert "goes with none of" in room.problem(both, [even, odd])
+
+
+def test_shares_of_one_device_have_one_mode(room: Room) -> None:
+    one, two = held("shared-0", "shares", "1Gi"), held("shared-0", "shares", "2Gi")
+    shared = dataclasses.replace(two, config=DeviceConfig(mode="shared"))
+    assert room.problem(dataclasses.replace(two, config=DeviceConfig(label="x")), [one]) == ""
+    assert room.problem(shared, [one]) == (
+        "configuration: device 'shared-0' is in mode exclusive, which excludes shared"
+    )
 
 
 def test_admin_access_takes_nothing(room: Room) -> None:

@@ -17,6 +17,7 @@ import grpc
 import pytest
 
 from pytest_dra import wire
+from pytest_dra.fake_driver import variants_health
 from pytest_dra.fake_driver import variants_wire
 from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
@@ -71,7 +72,7 @@ def test_v02_advertises_health_and_declines_it() -> None:
 def test_v08_tells_a_health_that_nobody_knows() -> None:
     with running(variant="V08-HEALTH") as rig:
         found = first_health(rig, HEALTH[0])
-        assert {each.health for each in found.devices} == {variants_wire.UNKNOWN_HEALTH}
+        assert {each.health for each in found.devices} == {variants_health.UNKNOWN_HEALTH}
         assert {each.device.device_name for each in found.devices} >= {"gpu-0", "nic-0"}
 
 

@@ -26,10 +26,12 @@ from typing import Any
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
 from pytest_dra.selection import select
+from tests.faults.faulty import LONGEST
 from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import job
 from tests.faults.faulty import verdict
+from tests.sweep.pool import AGAIN
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
 from tests.sweep.pool import Pool
@@ -41,8 +43,8 @@ GIT_LIMIT_S = 30.0
 GOOD = "good"
 """The row of the driver without a fault."""
 
-AGAIN = "-again"
-"""After the name of a row that is run for the second time, since the first was not as reviewed."""
+DIRTY = "-dirty"
+"""Git's mark after a commit that is not what lies there: then nothing is gone on with."""
 
 Row = Mapping[str, Any]
 
@@ -72,7 +74,7 @@ def is_as_reviewed(name: str, row: Row, chosen: Collection[str]) -> bool:
 def commit() -> str:
     """What is checked out, with a mark if files differ from it."""
     done = subprocess.run(
-        ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"],  # noqa: S607 (git)
+        ["git", "describe", "--always", "--abbrev=40", "--exclude=*", f"--dirty={DIRTY}"],  # noqa: S607 (git)
         capture_output=True,
         text=True,
         timeout=GIT_LIMIT_S,
@@ -86,9 +88,9 @@ class Part:
     """The rows that are there already, on disk after each of them."""
 
     def __init__(self, cases: Iterable[str]) -> None:
-        self._head = {"commit": commit(), "cases": sorted(cases)}
+        self._head: dict[str, Any] = {"commit": commit(), "cases": sorted(cases)}
         self.rows: dict[str, Row] = {}
-        if PART.exists():
+        if PART.exists() and not self._head["commit"].endswith(DIRTY):
             found = json.loads(PART.read_text("utf-8"))
             if {key: found[key] for key in self._head} == self._head:
                 self.rows = found["rows"]
@@ -123,17 +125,17 @@ def sweep(
         fault = "" if name == GOOD else name
         return job(fault, cases=cases, directory=root / f"{name}{more}", name=f"{name}{more}")
 
-    pool = Pool(one(name) for name in names)
+    pool = Pool(one(name) for name in sorted(names, key=lambda name: name != LONGEST))
     for ended in pool:
-        name = ended.job.name.removesuffix(AGAIN)
+        name = ended.job.subject
         row = row_of(ended, chosen)
         fails = ", ".join(row["failed"]) or row.get("problem", "-")
         sys.stdout.write(f"{ended.job.name:10} {ended.seconds:5.1f} s  fails {fails}\n")
         sys.stdout.flush()
-        if not is_as_reviewed(name, row, chosen) and ended.job.name == name:
+        if not is_as_reviewed(name, row, chosen) and ended.job.is_first:
             pool.add(one(name, AGAIN))
         else:
-            keep(name, row if ended.job.name == name else {**row, "tries": 2})
+            keep(name, row if ended.job.is_first else {**row, "tries": 2})
 
 
 def main(arguments: list[str]) -> int:

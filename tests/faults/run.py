@@ -11,28 +11,23 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.faults.faulty import LONGEST
 from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import job
 from tests.faults.faulty import verdict
+from tests.sweep.pool import AGAIN
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
 from tests.sweep.pool import Pool
 
-ALONE = {"SLICE-005": "SLICE-005"}
-"""Faults that are run against these cases instead of their area: with a pool that is never whole
-much of the area waits for its deadlines, three minutes in all."""
-
 LONG = ("RST", "SLICE", "REG")
 """Areas that take longest: first, so that none of them is left alone at the end."""
-
-AGAIN = "-again"
-"""After the name of a fault that is tried for the second time."""
 
 
 def area(fault: str) -> str:
     """The cases that a fault is run against."""
-    return ALONE.get(fault, fault.split("-")[0])
+    return fault.split("-")[0]
 
 
 def difference(fault: str, ended: Ended) -> str:
@@ -41,7 +36,7 @@ def difference(fault: str, ended: Ended) -> str:
         found = verdict(ended)
     except RuntimeError as error:
         return str(error)
-    wanted = {fault} | {id for id in also_failing(fault) if id.split("-")[0] == fault.split("-")[0]}
+    wanted = {fault} | {id for id in also_failing(fault) if area(id) == area(fault)}
     if found.errored:
         return f"errored: {', '.join(sorted(found.errored))}"
     if fault not in found.failed:
@@ -54,7 +49,7 @@ def difference(fault: str, ended: Ended) -> str:
 
 def in_order(chosen: list[str]) -> list[str]:
     """The longest first."""
-    return sorted(chosen, key=lambda fault: (area(fault) not in LONG, fault))
+    return sorted(chosen, key=lambda fault: (fault != LONGEST, area(fault) not in LONG, fault))
 
 
 def sweep(chosen: list[str], root: Path) -> int:
@@ -67,9 +62,9 @@ def sweep(chosen: list[str], root: Path) -> int:
     wrong = 0
     pool = Pool(one(fault) for fault in in_order(chosen))
     for ended in pool:
-        fault = ended.job.name.removesuffix(AGAIN)
+        fault = ended.job.subject
         problem = difference(fault, ended)
-        if problem and ended.job.name == fault:
+        if problem and ended.job.is_first:
             # Many runs at a time on few cores: whether it was the load is told, and not hidden.
             sys.stdout.write(f"{fault} at the first try: {problem}\n")
             pool.add(one(fault, AGAIN))

@@ -126,6 +126,7 @@ def test_garbage_ends_a_stream_and_a_flood_is_written_down_in_part(
     soon(lambda: _events(node, "ended"))
     assert _events(node, "ended")[0].code == "INTERNAL"
     assert len(node.timeline.entries(HealthReport)) == 5
+    assert len(_events(node, "full")) == 1
 
 
 def test_a_report_of_many_devices_says_how_many_are_left_out(node: Node) -> None:

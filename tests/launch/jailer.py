@@ -1,7 +1,7 @@
 """Plays pytest with a jailed driver, as any user: ``python jailer.py HOW [INSIDE OUTSIDE]``.
 
-HOW is ``check``, ``reboot``, ``stay``, ``forbid``, or an exit code of the driver. Standard library
-only.
+HOW is ``check``, ``reboot``, ``stay``, ``forbid``, ``outside``, or an exit code of the driver.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -147,6 +147,26 @@ def _forbid(keeper: Keeper) -> None:
     _say(found)
 
 
+def _outside(trees: dict[str, Path], keeper: Keeper) -> None:
+    """What a jailed process can write at places that are not its own, and what is seen of it."""
+    jail = Jail(NodeDirectories.make(keeper), trees=trees)
+    command = jail.command([sys.executable, "-c", WRITER])
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            return
+        found = []
+        for path in ("/etc/pytest-dra-made", f"{next(iter(trees))}/file", "/etc/cdi/own"):
+            process.stdin.write(f"{path}\n")
+            process.stdin.flush()
+            found.append(process.stdout.readline().strip())
+        _say([found, jail.made_outside([process.pid]), Path("/etc/pytest-dra-made").exists()])
+        process.stdin.close()
+        process.wait(20)
+    _say(jail.made_outside([process.pid]))
+
+
 def main() -> None:
     how, *pair = sys.argv[1:]
     extra = {pair[0]: Path(pair[1])} if pair else {}
@@ -156,6 +176,9 @@ def main() -> None:
     with Keeper() as keeper:
         if how == "forbid":
             _forbid(keeper)
+            return
+        if how == "outside":
+            _outside(extra, keeper)
             return
         _run(how, extra, keeper)
 

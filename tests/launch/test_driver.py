@@ -83,6 +83,7 @@ def test_a_driver_that_exits_at_once_is_reported_with_its_last_words(
     soon(lambda: not driver.alive)
     [early] = driver.early_exits()
     assert (early.component, early.exit_code, early.log_tail) == ("c1", 7, "no GPU here\n")
+    assert driver.pids == [driver.processes["c0"].pid]
     assert ("c1", "exit", 7) in _actions(timeline)
     driver.kill()
     assert [exit.component for exit in driver.early_exits()] == ["c1"]

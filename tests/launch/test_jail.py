@@ -161,6 +161,20 @@ def test_a_driver_with_fixed_paths_writes_into_the_nodes_directories(who: Who) -
     assert second["report"]["specs"] == ["x" * 4, "x" * 5, "xx", "x" * 6]
 
 
+def test_what_a_driver_makes_elsewhere_lies_in_memory_and_is_seen(who: Who, place: Path) -> None:
+    tree = place / "host" / "dir"
+    (tree / "file").write_text("fake")
+    if who.ids:
+        os.chown(tree / "file", NOBODY, NOBODY)
+    [written, made, on_host], ended = who.run(JAILER, "outside", "/sys/class/pytest-dra", str(tree))
+    assert written[1:] == ["Read-only file system", "written"]
+    assert made == (["/etc/pytest-dra-made"] if written[0] == "written" else [])
+    assert written[0] == "written" or who.ids
+    assert not on_host
+    assert (tree / "file").read_text() == "fake"
+    assert ended == []
+
+
 def test_a_reboot_shows_at_the_next_start(who: Who) -> None:
     first, ended, second = who.run(JAILER, "reboot")
     assert ended == {"ended": True}

@@ -16,6 +16,7 @@ from pytest_dra.cases import Declared
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.report.results import failed
+from pytest_dra.session import Session
 from pytest_dra.site import Site
 from pytest_dra.spec import Violation
 
@@ -51,4 +52,5 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     """Put the script in the place of the bench for the time of this run."""
     patch = pytest.MonkeyPatch()
     patch.setattr(Site, "_run", _run)
+    patch.setattr(Session, "_shows", lambda session, case: False)
     early_config.add_cleanup(patch.undo)

@@ -250,15 +250,19 @@ def test_pods_of_tests_and_cases_do_not_meet(runs: Runs) -> None:
 def test_a_pod_waits_for_its_device_to_be_attached(runs: Runs) -> None:
     runs.pytester.makepyfile("""
         from pytest_dra.api.resources import RESOURCE_CLAIMS
+        from pytest_dra.waiting import Deadline
+        from pytest_dra.waiting import poll
 
         def test_own(dra_pod, dra_cluster, dra_namespace):
             attached = 'device.attributes["fake.dra.example"].kind == "attached"'
             pod = dra_pod(selector=attached, wait=False)
-            claims, client = [], dra_cluster.admin()
-            for _ in range(500):
+            client = dra_cluster.admin()
+
+            def allocated():
                 claims = client.list(RESOURCE_CLAIMS, namespace=dra_namespace)
-                if claims and "status" in claims[0]:
-                    break
+                return [each for each in claims if "allocation" in each.get("status", {})]
+
+            claims = poll(allocated, Deadline.after(20))
             assert pod.node == ""
             (result,) = claims[0]["status"]["allocation"]["devices"]["results"]
             condition = {

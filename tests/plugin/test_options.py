@@ -101,6 +101,16 @@ def test_an_engine_whose_package_is_missing_is_refused(monkeypatch: pytest.Monke
     assert plan_of(settings(flags={"dra_driver": "fake"}))[1].cel_engine == "own"
 
 
+def test_histories_are_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "history.txt"
+    file.write_text("# of yesterday\nABAb\n", "utf-8")
+    given = settings(flags={"dra_driver": "fake", "dra_replay": str(file)})
+    assert plan_of(given)[1].replay == ("ABAb",)
+    file.write_text("AZ", "utf-8")
+    with pytest.raises(OptionError, match=r"--dra-replay: .*'Z' is no step of a history"):
+        plan_of(given)
+
+
 def test_a_soak_has_a_seed_that_is_shown() -> None:
     given = settings(flags={"dra_driver": "fake", "dra_soak": "true"})
     assert "soak-seed=1 (default)" in given.described()

@@ -66,3 +66,12 @@ def test_the_failed_case_shows_its_proof_and_the_drivers_output(runs: Runs) -> N
     folder = runs.folder / "dra-results" / "cases" / "PREP-006"
     assert "NodePrepareResources" in (folder / "timeline.jsonl").read_text("utf-8")
     assert (folder / "driver.log").read_text("utf-8")
+
+
+def test_a_feature_that_is_seen_and_not_declared_makes_its_cases_provisional(runs: Runs) -> None:
+    runs.really("--dra-driver=fake --features=shares", "--dra-case=CAP-002,PREP-023,PART-008")
+    cases = runs.cases()
+    assert (cases["CAP-002"]["state"], cases["CAP-002"]["provisional"]) == ("passed", True)
+    assert (cases["PREP-023"]["state"], cases["PREP-023"]["provisional"]) == ("passed", False)
+    assert cases["PART-008"]["state"] == "not-applicable"
+    assert "ConsumableCapacity" in runs.report()["features"]["provisional"]

@@ -115,8 +115,8 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         ("--dra-case=FROB", "--dra-case=FROB: matches no case; areas are ADM, *"),
         ("--dra-case=,", "--dra-case=,: names no case"),
         (
-            "--dra-case=HLTH-003",
-            "--dra-case=HLTH-003: in the catalogue, but not in this release of the suite",
+            "--dra-case=LIFE-001",
+            "--dra-case=LIFE-001: in the catalogue, but not in this release of the suite",
         ),
     ],
 )

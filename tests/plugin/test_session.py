@@ -128,6 +128,7 @@ def endings(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[st
 
     monkeypatch.setattr("pytest_dra.session.declared", declared)
     monkeypatch.setattr(Site, "bench", NoBench())
+    monkeypatch.setattr(Session, "_shows", lambda session, case: False)
     return ran
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import pytest
 
+from pytest_dra.api.releases import VERSIONS
+from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.catalogue import catalogue
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import DriverProfile
@@ -15,9 +18,12 @@ from pytest_dra.profile import VersionRange
 from pytest_dra.profile import feature_applies
 from pytest_dra.profile import missing_inputs
 from pytest_dra.profile import not_applicable
+from pytest_dra.profile.applicability import GATES
 from pytest_dra.profile.model import DriverBlock
 from pytest_dra.profile.model import HooksBlock
 from pytest_dra.profile.model import InjectionBlock
+
+LISTS_ON = {"DRAListTypeAttributes": True}
 
 
 def with_features(**features: bool) -> DriverProfile:
@@ -54,22 +60,47 @@ def test_a_feature_that_the_catalogue_does_not_have_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("feature", "kubernetes", "enabled", "applies"),
+    ("feature", "kubernetes", "gates", "applies"),
     [
-        pytest.param("DeviceTaints", "1.36", (), True, id="at-its-floor"),
-        pytest.param("DeviceTaints", "1.37", (), True, id="above-its-floor"),
-        pytest.param("DeviceTaints", "1.35", (), False, id="below-its-floor"),
-        pytest.param("DeviceTaints", "1.35", ("DeviceTaints",), True, id="gate-switched-on"),
-        pytest.param("ListAttributes", "1.37", (), False, id="alpha"),
-        pytest.param("ListAttributes", "1.36", ("ListAttributes",), True, id="alpha-switched-on"),
-        pytest.param("ListAttributes", "1.35", ("ListAttributes",), False, id="before-its-gate"),
-        pytest.param("HealthMessage", "1.35", ("HealthMessage",), False, id="without-a-gate"),
+        pytest.param("DeviceTaints", "1.36", {}, True, id="at-its-floor"),
+        pytest.param("DeviceTaints", "1.37", {}, True, id="above-its-floor"),
+        pytest.param("DeviceTaints", "1.35", {}, False, id="below-its-floor"),
+        pytest.param("DeviceTaints", "1.35", {"DRADeviceTaints": True}, True, id="gate-on"),
+        pytest.param("DeviceTaints", "1.37", {"DRADeviceTaints": False}, False, id="gate-off"),
+        pytest.param("ListAttributes", "1.37", {}, False, id="alpha"),
+        pytest.param("ListAttributes", "1.36", LISTS_ON, True, id="alpha-switched-on"),
+        pytest.param("ListAttributes", "1.35", LISTS_ON, False, id="before-its-gate"),
+        pytest.param("DeviceTaints", "1.37", LISTS_ON, True, id="another-gate"),
+        pytest.param("HealthMessage", "1.35", {"": True}, False, id="without-a-gate"),
     ],
 )
-def test_kubernetes_decides_whether_a_feature_is_there(
-    feature: str, kubernetes: str, enabled: tuple[str, ...], *, applies: bool
+def test_kubernetes_and_gates_decide_whether_a_feature_is_there(
+    feature: str, kubernetes: str, gates: Mapping[str, bool], *, applies: bool
 ) -> None:
-    assert feature_applies(feature, kubernetes, enabled=enabled) is applies
+    assert feature_applies(feature, kubernetes, gates=gates) is applies
+
+
+def test_every_gate_of_a_feature_is_one_of_the_newest_kubernetes() -> None:
+    assert set(GATES) <= set(catalogue().features)
+    assert set(GATES.values()) <= set(kubernetes_version(VERSIONS[-1]).gates)
+
+
+def test_a_case_of_a_feature_applies_where_its_gate_is_turned_on() -> None:
+    case, profile = catalogue().case("PART-008"), with_features(CompatibilityGroups=True)
+    off = not_applicable(case, profile, kubernetes="1.37")
+    assert off == "feature CompatibilityGroups is off in Kubernetes 1.37"
+    gates = {"DRADeviceCompatibilityGroups": True}
+    assert not_applicable(case, profile, kubernetes="1.37", gates=gates) == ""
+
+
+def test_the_reason_names_a_gate_that_is_turned_off() -> None:
+    reason = not_applicable(
+        catalogue().case("TAINT-003"),
+        with_features(DeviceTaints=True),
+        kubernetes="1.37",
+        gates={"DRADeviceTaints": False},
+    )
+    assert reason == "feature DeviceTaints is off in Kubernetes 1.37 with DRADeviceTaints=false"
 
 
 def test_a_core_case_applies_without_any_declaration() -> None:

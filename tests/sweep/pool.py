@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from typing import Final
 
 import yaml
 
@@ -51,6 +52,10 @@ LIMIT_S = 900.0
 """Longest run, where a job says no other: on a busy machine some wait for many minutes."""
 
 
+AGAIN: Final = "-again"
+"""After the name of a job that is done for the second time: the first may have been the load."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Job:
     """One run: its name, pytest's arguments, an empty directory for it, and its longest time."""
@@ -59,6 +64,16 @@ class Job:
     arguments: tuple[str, ...]
     directory: Path
     limit_s: float = LIMIT_S
+
+    @property
+    def subject(self) -> str:
+        """The name without the mark of a second try."""
+        return self.name.removesuffix(AGAIN)
+
+    @property
+    def is_first(self) -> bool:
+        """True unless it is a second try."""
+        return self.name == self.subject
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -87,6 +102,11 @@ def report_of(ended: Ended, results: str) -> Mapping[str, Any]:
         raise RuntimeError(f"no end within {ended.job.limit_s:g} s")
     if not file.exists():
         raise RuntimeError(f"no report, exit status {ended.code}:\n{ended.output}")
+    return read_report(file)
+
+
+def read_report(file: Path) -> Mapping[str, Any]:
+    """A report that is there, quickly."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     report: Mapping[str, Any] = yaml.load(file.read_bytes(), Loader=loader)  # noqa: S506 (safe)
     return report

@@ -6,16 +6,17 @@ through, as long as the Go allocator does not break down on them.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from typing import Any
 from typing import Final
 
 from pytest_dra.allocator import RulesError
-from pytest_dra.allocator import rules
 from pytest_dra.allocator.rules import GATES
 from tests.upstream.allocatorparts import DRIVERS
 from tests.upstream.allocatorparts import Json
 from tests.upstream.allocatorparts import Parts
+from tests.upstream.scenario import rules_for
 
 PROFILES: Final = ("default",) * 9 + ("all",) * 9 + ("1.36", "parts", "ga", "none", "1.34")
 
@@ -34,11 +35,8 @@ class _Draw(Parts):
             made["features"] = {name: self.chance(0.4) for name in names}
         if self.chance(0.06):
             made["variant"] = self.pick(("stable", "incubating", "experimental"))
-        try:
-            current = rules(made["profile"], made.get("features"), variant=made.get("variant"))
-            self.ordered = current.variant != "stable"
-        except RulesError:
-            pass
+        with contextlib.suppress(RulesError):
+            self.ordered = rules_for(made).variant != "stable"
         made["nodes"] = self.nodes()
         made["deviceClasses"] = self.classes()
         made["resourceSlices"] = self.slices()

@@ -18,15 +18,17 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.allocator import RulesError
-from pytest_dra.allocator import rules
 from pytest_dra.allocator.rules import LATEST
 from pytest_dra.allocator.search import PATIENCE
 from tests.upstream import allocatordraw
+from tests.upstream import allocatormutants
 from tests.upstream import allocatorpuzzles
 from tests.upstream.allocator import difference
+from tests.upstream.allocator import node_answers
 from tests.upstream.allocator import release
 from tests.upstream.scenario import Json
 from tests.upstream.scenario import answer
+from tests.upstream.scenario import rules_for
 
 BATCH: Final = 500
 TIMEOUT: Final = 1200.0
@@ -38,8 +40,10 @@ NEW_FIELDS: Final = frozenset({
 DRAWN: Final[dict[str, Callable[[int], Json]]] = {
     "clusters": allocatordraw.scenario,
     "puzzles": allocatorpuzzles.scenario,
+    "mutants": allocatormutants.scenario,
 }
-"""How scenarios are drawn: with all features, or many alike and hardly solvable."""
+"""How scenarios are drawn: with all features, many alike and hardly solvable, or what was written
+by hand with changes."""
 
 
 def ask(oracle: str, scenarios: list[Json], limit: str) -> list[Json]:
@@ -59,9 +63,7 @@ def older(scenario: Json, minor: int) -> Json:
         # That oracle cannot be told which copy to use.
         made.pop("variant", None)
     try:
-        current = rules(
-            made["profile"], made.get("features"), variant=made.get("variant"), minor=minor
-        )
+        current = rules_for(made, minor=minor)
     except RulesError:
         return made
     if current.per_slice:
@@ -87,18 +89,14 @@ def _without(value: Any) -> Any:
 
 def timed_out(want: Json) -> bool:
     """True if the oracle has not got to its answer."""
-    nodes = [*(want.get("nodes") or ())]
-    for pod in want.get("pods") or ():
-        nodes += pod["nodes"]
-    return any(one.get("class") == "timeout" for one in nodes)
+    return any(one.get("class") == "timeout" for one in node_answers(want))
 
 
 def verdicts(want: Json) -> list[str]:
     """Kinds of the answers for nodes, to be counted."""
-    nodes = [*(want.get("nodes") or ())]
-    for pod in want.get("pods") or ():
-        nodes += pod["nodes"]
-    return [one.get("class") or ("nofit" if one.get("nofit") else "fits") for one in nodes]
+    return [
+        one.get("class") or ("nofit" if one.get("nofit") else "fits") for one in node_answers(want)
+    ]
 
 
 class Tally:
@@ -112,9 +110,10 @@ class Tally:
 
     def add(self, scenario: Json, want: Json) -> None:
         """Compare the oracle's answer with ours."""
-        if str(want.get("setupError", "")).startswith("panic"):
-            self.counts["panic"] += 1
-            return
+        for trouble in ("panic", "decode"):
+            if str(want.get("setupError", "")).startswith(trouble):
+                self.counts[trouble] += 1
+                return
         if timed_out(want):
             self.counts["timeout"] += 1
             return

@@ -25,11 +25,11 @@ def scenario(seed: int) -> Json:
         for number in range(draw.randint(3, 9))
     ]
     count = 2 if counted else 1
-    slices = [_slice("b", count, {"devices": devices})]
+    slices = [slice_of("b", count, {"devices": devices})]
     if counted:
         counters = {"m": {"value": str(draw.randint(3, 12))}}
         sets = [{"name": "s", "counters": counters}]
-        slices.append(_slice("a", count, {"sharedCounters": sets}))
+        slices.append(slice_of("a", count, {"sharedCounters": sets}))
     made: Json = {
         "id": f"q{seed}",
         "profile": draw.choice(("default", "all")),
@@ -52,7 +52,8 @@ def _held(device: Json, *, shared: bool) -> Json:
     return {"metadata": {"name": "held"}, "spec": {}, "status": {"allocation": allocation}}
 
 
-def _slice(name: str, count: int, more: Json) -> Json:
+def slice_of(name: str, count: int, more: Json) -> Json:
+    """A slice of the pool p on n1, which has so many."""
     pool = {"name": "p", "generation": 1, "resourceSliceCount": count}
     spec = {"driver": _DRIVER, "pool": pool, "nodeName": "n1", **more}
     return {"metadata": {"name": name}, "spec": spec}

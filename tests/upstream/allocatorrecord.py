@@ -45,7 +45,7 @@ def stored(want: Json) -> Json:
     }
     if "pods" in want:
         made["pods"] = [
-            {**pod, "nodes": [_node(one) for one in pod["nodes"]]} for pod in want["pods"]
+            {**pod, "nodes": [_node(one) for one in pod.get("nodes") or ()]} for pod in want["pods"]
         ]
     else:
         made["nodes"] = [_node(one) for one in want.get("nodes") or ()]

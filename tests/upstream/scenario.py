@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
+from typing import Final
 
 from pytest_dra.allocator import BUDGET
 from pytest_dra.allocator import Answer
@@ -19,16 +20,33 @@ from pytest_dra.allocator import Attempt
 from pytest_dra.allocator import Index
 from pytest_dra.allocator import RulesError
 from pytest_dra.allocator import State
-from pytest_dra.allocator import rules
 from pytest_dra.allocator import unavailable
+from pytest_dra.allocator.rules import GATES
+from pytest_dra.allocator.rules import INCUBATING
 from pytest_dra.allocator.rules import LATEST
+from pytest_dra.allocator.rules import STABLE
+from pytest_dra.allocator.rules import Rules
+from pytest_dra.allocator.rules import rules_with
 from pytest_dra.allocator.search import PATIENCE
 from pytest_dra.api.quantity import QuantityError
+from pytest_dra.scheduling.cluster import allocation_of
 
 Json = dict[str, Any]
 
 _NO_TIME = re.compile(r"[1-9][0-9]*ns")
 """A deadline that has passed before anything can be done."""
+
+PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
+    "none": (),
+    "ga": ("DRAAdminAccess", "DRAPrioritizedList", "DRADeviceTaints"),
+    "parts": STABLE,
+    "default": INCUBATING,
+    "all": tuple(GATES),
+    "1.34": ("DRAAdminAccess", "DRAPrioritizedList"),
+    "1.36": tuple(gate for gate in INCUBATING if gate != "DRAFractionalCapacityRange"),
+}
+"""The oracle's own names of sets of gates. Its default one has DRAFractionalCapacityRange, which
+a scheduler of 1.37 has off: it is on where the minimum compatibility version is 1.37."""
 
 _CLASSES = {"fatal": "fatal", "node": "node", "budget": "timeout"}
 """Class of an error by our verdict."""
@@ -41,12 +59,7 @@ def answer(
     scenario = copy.deepcopy(scenario)
     made: Json = {"id": scenario.get("id")}
     try:
-        current = rules(
-            scenario.get("profile") or "default",
-            scenario.get("features"),
-            variant=scenario.get("variant"),
-            minor=minor,
-        )
+        current = rules_for(scenario, minor=minor)
     except RulesError as error:
         return {**made, "setupError": str(error)}
     if not scenario.get("noDefaults"):
@@ -63,6 +76,23 @@ def answer(
     except (KeyError, QuantityError) as error:
         return {**made, "setupError": f"what cannot be read: {error}"}
     return made
+
+
+def rules_for(scenario: Json, *, minor: int = LATEST) -> Rules:
+    """The rules that a scenario asks for.
+
+    Raises:
+        RulesError: unknown names, or no copy supports the gates.
+    """
+    profile = scenario.get("profile") or "default"
+    if profile not in PROFILES:
+        raise RulesError(f"no profile {profile!r}, want one of {', '.join(PROFILES)}")
+    enabled = set(PROFILES[profile])
+    for gate, on in (scenario.get("features") or {}).items():
+        if gate not in GATES:
+            raise RulesError(f"no feature gate {gate!r}, want one of {', '.join(GATES)}")
+        (enabled.add if on else enabled.discard)(gate)
+    return rules_with(enabled, minor=minor, variant=scenario.get("variant"))
 
 
 def fill_in(claim: Json) -> None:
@@ -94,7 +124,7 @@ class _Game:
             state.add(claim["status"]["allocation"])
 
     def _attempt(self, claims: Sequence[Json]) -> Attempt:
-        todo = [one for one in claims if not (one.get("status") or {}).get("allocation")]
+        todo = [one for one in claims if allocation_of(one) is None]
         return Attempt(
             self.index, self.state, self.classes, todo,
             budget=self.budget, patience=self.patience,
@@ -136,7 +166,7 @@ class _Game:
         return made
 
     def _keep(self, claims: Sequence[Json], found: Answer) -> None:
-        todo = [one for one in claims if not (one.get("status") or {}).get("allocation")]
+        todo = [one for one in claims if allocation_of(one) is None]
         for claim, result in zip(todo, found.results, strict=True):
             claim.setdefault("status", {})["allocation"] = result
             self.state.add(result)

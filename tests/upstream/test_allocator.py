@@ -11,6 +11,7 @@ import pytest
 from pytest_dra.allocator.rules import LATEST
 from pytest_dra.allocator.rules import OLDEST
 from tests.upstream import allocator
+from tests.upstream import allocatorhard
 from tests.upstream.allocatorfuzz import DRAWN
 from tests.upstream.allocatorfuzz import verdicts
 from tests.upstream.allocatorrecord import GOLDENS
@@ -76,3 +77,12 @@ def test_truth_values_of_yaml_become_text_as_for_the_oracle(tmp_path: Path) -> N
     path = tmp_path / "one.yaml"
     path.write_text("id: n\nname: y\nother: no more\n")
     assert list(allocator.documents(path)) == [{"id": "false", "name": "true", "other": "no more"}]
+
+
+@pytest.mark.parametrize(
+    ("seed", "steps", "verdict"),
+    [(422, 3_000, "nofit"), (485, 12_000, "nofit"), (66, 400_000, "fits")],
+)
+def test_puzzles_of_counters_are_solved(seed: int, steps: int, verdict: str) -> None:
+    # Where requests are weighed one by one these take more than that.
+    assert verdicts(answer(allocatorhard.scenario(seed), budget=steps)) == [verdict]

@@ -13,10 +13,13 @@ from typing import Any
 
 import yaml
 
+from pytest_dra.report.writing import REPORT
+from tests.faults.faulty import FEATURES as FEATURES_OF_FAULTS
 from tests.faults.faulty import PROFILE
 from tests.sweep.pool import USUAL
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
+from tests.sweep.pool import read_report
 from tests.sweep.pool import report_of
 
 LIMIT_S = 900.0
@@ -30,11 +33,27 @@ PARALLEL = 2
 ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
+EVERYTHING = FEATURES_OF_FAULTS[0]
+"""The driver with all features whose gates are on."""
+
+_TELLING = ("V29", "V29-FALSE", "V29-NETWORK")
+
 SETTINGS: Mapping[str, str] = {
-    "features": "--features=taints,notices,partitions,shares,conditions,standard",
+    "features": EVERYTHING,
     "pages": "--devices=300",
+    **{name: f"--variant={name} {EVERYTHING}" for name in _TELLING},
 }
 """Further names for the driver with other arguments than a variant: legal in any case."""
+
+HEALTH = ("V03", "V32-ALPHA", "V32-ENDS", "V32-LATE", "V32-LEASE", "V32-ORDER")
+
+METADATA = ("V20", "V20-ONE")
+
+WORDS: Mapping[str, str] = {
+    **dict.fromkeys(HEALTH, "--features=health"),
+    **dict.fromkeys(METADATA, "--features=metadata"),
+}
+"""Further arguments of the driver that a variant needs."""
 
 NETWORK = {"NetworkAttached": {"supported": True}}
 
@@ -44,21 +63,42 @@ def _previous(variant: str) -> Mapping[str, Any]:
     return {"previous": {"command": ["fake", "--state-version=1", f"--variant={variant}"]}}
 
 
-FEATURES = {
-    name: {"supported": True}
-    for name in ("DeviceTaints", "PartitionableDevices", "ConsumableCapacity", "BindingConditions")
-}
+DECLARED = (
+    "DeviceTaints",
+    "PartitionableDevices",
+    "ConsumableCapacity",
+    "BindingConditions",
+    "DeviceStatus",
+    "DynamicPartition",
+    "DeviceHealth",
+    "HealthMessage",
+    "DeviceMetadata",
+)
+
+FEATURES = {name: {"supported": True} for name in DECLARED}
+
+REPORTING = {name: FEATURES[name] for name in ("DeviceHealth", "HealthMessage")}
 
 HOOKS = {
     "fault": ["touch", "{driver_dir}/faulty-{device}"],
+    "inventory": ["ls", "{driver_dir}/partitions"],
     "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
 }
+
+UPDATING = {"metadata_update": ["touch", "{driver_dir}/update-{claim_uid}"]}
 
 NO_ADMIN = {"AdminAccess": {"supported": False}}
 """Devices that are the same for every claim give an administrator no more than others."""
 
+EVERY_FEATURE = {"features": FEATURES, "hooks": {**HOOKS, **UPDATING}}
+
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
-    "features": {"features": FEATURES, "hooks": HOOKS},
+    **dict.fromkeys(("features", *_TELLING), EVERY_FEATURE),
+    **{name: {"features": REPORTING} for name in HEALTH},
+    **{
+        name: {"features": {"DeviceMetadata": {"supported": True}}, "hooks": UPDATING}
+        for name in METADATA
+    },
     "V04-NRI": {"injection": {"kind": "nri"}},
     "V05": {"launch": _previous("V05")},
     "V07-V1": {"driver": {"kubelets": {"min": "1.34"}}},
@@ -77,25 +117,38 @@ BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "V21": {"features": NO_ADMIN},
     "V21-FIRST": {"features": NO_ADMIN},
     "V22": {"budgets": {"repair": 150}},
+    "V28": {"budgets": {"latency_p99": 10}},
     "V26": {"budgets": {"repair": 150}},
     "V26-60": {"budgets": {"repair": 150}},
     "V11": {"features": {"MultiPodClaim": {"supported": False}}},
 }
 """What a variant must declare otherwise in the profile, by block; None: not at all."""
 
+LEADING = frozenset({"V14", "V17"})
+"""Variants with a controller, one of several processes: they need a right to leases."""
+
+LEASES = {
+    "apiGroups": ["coordination.k8s.io"],
+    "resources": ["leases"],
+    "verbs": ["get", "create", "update"],
+}
+
 EXCUSED: Mapping[str, frozenset[str]] = {"V10-NONE": frozenset({"unsupported-environment"})}
 """Further states of cases that are right for a variant: without a device little can be judged."""
 
 
-def job(variant: str, directory: Path) -> Job:
-    """A run of the whole suite on a variant, in a directory that is made here."""
+def job(variant: str, directory: Path, *, name: str = "") -> Job:
+    """A run of the whole suite on a variant, in a directory that is made here.
+
+    ``name``: of the job, where it is not the variant's.
+    """
     directory.mkdir(parents=True)
-    return Job(variant, tuple(_arguments(variant, "", directory)), directory, LIMIT_S)
+    return Job(name or variant, tuple(_arguments(variant, "", directory)), directory, LIMIT_S)
 
 
-def states_of(ended: Ended) -> Mapping[str, str]:
+def states_of(variant: str, ended: Ended) -> Mapping[str, str]:
     """As :func:`judge` does of a run that has ended."""
-    return _said_of(ended.job.name, report_of(ended, RESULTS))
+    return _said_of(variant, report_of(ended, RESULTS))
 
 
 def judge(variant: str, *, cases: str = "") -> Mapping[str, str]:
@@ -149,12 +202,14 @@ def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
     """The arguments of pytest for a run in ``directory``, with the variant's profile in it."""
     profile = yaml.safe_load(PROFILE.read_text("utf-8"))
     profile["manifests"] = [str(PROFILE.parent / each) for each in profile["manifests"]]
+    if variant in LEADING:
+        profile["manifests"] = [str(_with_leases(Path(profile["manifests"][0]), directory))]
     for name, block in BLOCKS.get(variant, {}).items():
         merged = {**profile[name], **block}
         profile[name] = {key: value for key, value in merged.items() if value is not None}
     file = directory / PROFILE.name
     file.write_text(yaml.safe_dump(profile), "utf-8")
-    words = SETTINGS.get(variant, f"--variant={variant}")
+    words = SETTINGS.get(variant, f"--variant={variant} {WORDS.get(variant, '')}".strip())
     return [
         *USUAL,
         f"--rootdir={directory}",
@@ -165,11 +220,22 @@ def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
     ]
 
 
+def _with_leases(manifests: Path, directory: Path) -> Path:
+    """The manifests of a driver that leads by leases."""
+    objects = list(yaml.safe_load_all(manifests.read_text("utf-8")))
+    for item in objects:
+        if item["kind"] == "ClusterRole":
+            item["rules"].append(LEASES)
+    made = directory / manifests.name
+    made.write_text(yaml.safe_dump_all(objects), "utf-8")
+    return made
+
+
 def _states(variant: str, directory: Path, *, output: str) -> Mapping[str, str]:
-    file = directory / RESULTS / "report.yaml"
+    file = directory / RESULTS / REPORT
     if not file.exists():
         raise RuntimeError(f"no report on {variant}:\n{output}")
-    return _said_of(variant, yaml.safe_load(file.read_text("utf-8")))
+    return _said_of(variant, read_report(file))
 
 
 def _said_of(variant: str, report: Mapping[str, Any]) -> Mapping[str, str]:

@@ -33,7 +33,9 @@ class Claims:
         self.api = api
         self.lock = threading.Lock()
         self.file = options.driver_dir / "claims.json"
-        options.driver_dir.mkdir(parents=True, exist_ok=True)
+        options.driver_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # It is there already where the suite knows the driver's name.
+        options.driver_dir.chmod(0o700)
         self.damaged = ""
         self.prepared: dict[str, Object] = self._load()
         self.taken_over = frozenset(self.prepared)

@@ -1,0 +1,89 @@
+"""The driver in a jail, for cases that look at what it does outside of its directories."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.claims import Wanted
+from pytest_dra.bench.claims import results_of
+from pytest_dra.bench.instance import Instance
+from pytest_dra.checks import prepare
+from pytest_dra.launch import Jail
+from pytest_dra.launch import LaunchError
+from pytest_dra.profile import Hardware
+from pytest_dra.spec import Blocked
+from pytest_dra.spec import UnsupportedEnvironment
+
+WORKING = "PREP-023"
+
+
+@contextmanager
+def jailed(bench: Bench) -> Iterator[Instance]:
+    """The driver under test if it is jailed, else one beside it that is.
+
+    Raises:
+        UnsupportedEnvironment: no process can be jailed here, or the hardware is real and there
+            is none for a second driver.
+    """
+    if bench.setup.jailed:
+        yield bench.instance
+        return
+    if bench.profile.launch.hardware is Hardware.REAL:
+        raise UnsupportedEnvironment(
+            "the driver is not in a jail, and its hardware is not given to a second one unasked",
+            way_out="--dra-jail, or say that launch.hardware is fake",
+        )
+    problem = Jail.check()
+    if problem:
+        raise UnsupportedEnvironment(problem, way_out="--dra-jail, as root for example")
+    instance = bench.new_instance("j", setup=dataclasses.replace(bench.setup, jailed=True))
+    try:
+        instance.start()
+        if instance.plugin() is None:
+            raise UnsupportedEnvironment(
+                "the driver does not register in the jail",
+                way_out="look at it with --dra-jail; name what it writes in launch.writable",
+            )
+        instance.wait_published()
+        yield instance
+    finally:
+        bench.discard(instance)
+
+
+def cycles(bench: Bench, instance: Instance, count: int) -> None:
+    """So many claims on one device of an instance, prepared and released.
+
+    Raises:
+        Blocked: there is no device.
+        Violation: one of them fails.
+    """
+    several = None if bench.profile.driver.takes_all_devices else 1
+    devices = instance.devices()[:several]
+    if not devices:
+        raise Blocked(WORKING)
+    for number in range(1, count + 1):
+        wanted = [Wanted(request="req-0", devices=tuple(devices))]
+        claim = bench.claims.create(wanted)
+        results = results_of(wanted, driver=instance.driver_name or "")
+        claim = bench.claims.allocate(claim, results, node=instance.node)
+        reply = instance.prepare([claim])
+        prepare.must_succeed(reply, claim.uid, what=f"Prepare of claim {number} in the jail")
+        reply = instance.unprepare([claim])
+        prepare.must_succeed(reply, claim.uid, what=f"Unprepare of claim {number} in the jail")
+        bench.claims.delete(claim)
+
+
+def made_outside(instance: Instance) -> list[str]:
+    """What the jailed driver has made outside of its directories.
+
+    Raises:
+        UnsupportedEnvironment: the kernel does not show it.
+    """
+    jail = instance.place.jail
+    try:
+        return jail.made_outside(instance.driver.pids) if jail is not None else []
+    except LaunchError as error:
+        raise UnsupportedEnvironment(str(error), way_out="run as the driver's user") from error
