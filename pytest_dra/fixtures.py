@@ -23,7 +23,7 @@ from pytest_dra.stash import SETTINGS
 if TYPE_CHECKING:
     from pytest_dra.bench import Bench
     from pytest_dra.bench import Instance
-    from pytest_dra.bench.allocating import ReferenceAllocator
+    from pytest_dra.bench.allocating import Allocator
     from pytest_dra.bench.matching import Matching
     from pytest_dra.bench.pods import Pods
     from pytest_dra.clusters.protocol import Cluster
@@ -125,21 +125,22 @@ def dra_namespace(dra_cluster: Cluster) -> Iterator[str]:
 @pytest.fixture
 def dra_allocator(
     dra_session: Session, dra_cluster: Cluster, dra_namespace: str
-) -> Iterator[ReferenceAllocator]:
+) -> Iterator[Allocator]:
     """The reference allocator, which schedules the pods of the test's namespace.
 
     With it run the controllers that make claims of templates, give them back and evict pods.
     """
     from pytest_dra.bench.allocating import ReferenceAllocator
+    from pytest_dra.bench.allocating import rules_with
 
-    gates = dra_session.plan.feature_gates
-    with ReferenceAllocator(dra_cluster, namespaces=(dra_namespace,), gates=gates) as allocator:
+    rules = rules_with(dra_cluster.version, dra_session.plan.feature_gates)
+    with ReferenceAllocator(dra_cluster, rules=rules, namespaces=(dra_namespace,)) as allocator:
         yield allocator
 
 
 @pytest.fixture
 def dra_pod(
-    dra_bench: Bench, dra_driver: Instance, dra_allocator: ReferenceAllocator, dra_namespace: str
+    dra_bench: Bench, dra_driver: Instance, dra_allocator: Allocator, dra_namespace: str
 ) -> Iterator[Pods]:
     """Called: a pod with a claim for a device of the driver, which the driver has prepared.
 

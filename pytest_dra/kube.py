@@ -206,6 +206,10 @@ class Client:
                 return Resource(group, version, each["name"], kind, bool(each["namespaced"]))
         return None
 
+    def server_version(self) -> str:
+        """What the server says it is, like ``v1.37.2``."""
+        return str(self._request("GET", "/version").get("gitVersion") or "")
+
     def log(self, namespace: str, pod: str, container: str, *, lines: int) -> str:
         """The end of a container's output. Raises KubeError while there is none."""
         path = resources.PODS.path(namespace=namespace, name=pod, subresource="log")

@@ -30,6 +30,7 @@ from pytest_dra.live.shipment import images_of
 from pytest_dra.live.shipment import objects_of
 from pytest_dra.live.shipment import ordered
 from pytest_dra.live.shipment import put_image
+from pytest_dra.options import REFERENCE
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.profile import DriverProfile
@@ -76,6 +77,8 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
         objects=tuple(objects),
         images=tuple(images_of(objects)),
         pod_image=settings["dra_pod_image"],
+        own_allocator=settings["dra_allocator"] == REFERENCE,
+        feature_gates=feature_gates(settings),
     )
 
 
@@ -133,5 +136,7 @@ def _fake(
         objects=tuple(objects),
         images=(image,),
         pod_image=settings["dra_pod_image"],
+        own_allocator=settings["dra_allocator"] == REFERENCE,
+        feature_gates=feature_gates(settings),
         build=partial(fakeimage.build, engine, base=settings["dra_base_image"]),
     )

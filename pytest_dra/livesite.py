@@ -97,6 +97,8 @@ class LiveSite:
                 objects=live.objects,
                 images=live.images,
                 pod_image=live.pod_image,
+                own_allocator=live.own_allocator,
+                feature_gates=live.feature_gates,
             )
         )
         self._bench = bench
@@ -130,6 +132,8 @@ class LiveSite:
         with ExitStack() as stack:
             if cluster is not None:
                 stack.callback(cluster.stop)
+            if bench is not None:
+                bench.stop()
             # What goes with its cluster need not be removed before.
             if bench is not None and cluster is not None and not cluster.ends:
                 left = bench.close()

@@ -115,8 +115,9 @@ OPTIONS: Final = (
     ),
     Option(
         "--dra-allocator",
-        "what gives devices to pods: reference (own), or a whole cluster's kube-scheduler",
-        REFERENCE,
+        "what gives devices to pods: reference (our own), or a whole cluster's kube-scheduler; "
+        "default: the latter where there is one",
+        "",
         "ALLOCATOR",
         choices=ALLOCATORS,
     ),
@@ -302,7 +303,7 @@ def _checked(option: Option, setting: Setting) -> Setting:
                 f"{_spelled(option, setting)}: got {setting.value!r}, want true or false"
             )
         return Setting("true" if word in TRUE_WORDS else "false", setting.origin)
-    if option.choices and setting.value not in option.choices:
+    if option.choices and setting.value not in (*option.choices, option.default):
         raise OptionError(
             f"{_spelled(option, setting)}: got {setting.value!r}, "
             f"want one of {', '.join(option.choices)}"

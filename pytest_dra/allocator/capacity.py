@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pytest_dra.allocator.rules import Rules
 from pytest_dra.api.quantity import NANO
 from pytest_dra.api.quantity import Quantity
+from pytest_dra.api.quantity import spelled
 
 _INT64_MAX: Final = 2**63 - 1
 _MILLI: Final = NANO // 1000
@@ -59,11 +60,7 @@ def _made(value: int, unit: int, style: str) -> _Amount:
     scale = 0 if unit == NANO else -3
     if scale and value % 1000 == 0:
         value, scale = value // 1000, 0
-    return _Amount(nanos, _text(nanos), (value, scale, style, ""))
-
-
-def _text(nanos: int) -> str:
-    return str(nanos // NANO) if nanos % NANO == 0 else f"{nanos}n"
+    return _Amount(nanos, spelled(nanos, style), (value, scale, style, ""))
 
 
 def _wrapped(value: int) -> int:

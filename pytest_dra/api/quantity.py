@@ -127,17 +127,17 @@ class Quantity:
             kept = _sum_int64((self.number, self.scale), (number, other.scale))
             if kept is not None:
                 exact: int = kept[0] * 10 ** (NANO_SCALE + kept[1])
-                return Quantity(exact, _canonical(exact, style), style, *kept)
+                return Quantity(exact, spelled(exact, style), style, *kept)
         total = self.nanos + nanos
         scale = min(self.scale, other.scale)
         factor: int = 10 ** (NANO_SCALE + scale)
-        return Quantity(total, _canonical(total, style), style, total // factor, scale, large=True)
+        return Quantity(total, spelled(total, style), style, total // factor, scale, large=True)
 
     @classmethod
     def of_int(cls, value: int) -> Quantity:
         """A whole number, as the server makes it of an integer."""
         nanos = value * NANO
-        return cls(nanos, _canonical(nanos, "exponent"), "exponent", value)
+        return cls(nanos, spelled(nanos, "exponent"), "exponent", value)
 
     def __str__(self) -> str:
         return self.canonical
@@ -219,7 +219,7 @@ def _parse(text: str) -> Quantity:
         amount, number = -amount, -number
     return Quantity(
         amount,
-        text if kept else _canonical(amount, style),
+        text if kept else spelled(amount, style),
         style,
         number,
         scale,
@@ -271,7 +271,8 @@ def _keeps_binary(digits: str, fraction: str, power: int) -> bool:
     return short and not fraction and int(digits) % 8 != 0
 
 
-def _canonical(amount: int, style: str) -> str:
+def spelled(amount: int, style: str) -> str:
+    """Billionths as a server writes them: ``style`` as in :class:`Quantity`."""
     if amount == 0:
         return "0"
     if style == "binary":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -147,6 +148,20 @@ def kubernetes_version(name: str = LATEST) -> KubernetesVersion:
         served=tuple(_resource(path) for path in data["served"]),
         stages=MappingProxyType(stages),
     )
+
+
+def nearest_version(name: str) -> KubernetesVersion:
+    """The profile of a server's version; of one that is not known the next one that is.
+
+    Raises:
+        ValueError: it is no version.
+    """
+    found = re.match(r"v?1\.(\d+)", name)
+    if found is None:
+        raise ValueError(f"Kubernetes version {name!r}: want one like v{LATEST}.0")
+    minor = int(found[1])
+    known = (int(each.split(".")[1]) for each in VERSIONS)
+    return kubernetes_version(f"1.{min(known, key=lambda each: abs(each - minor))}")
 
 
 def containerd_cdi(name: str) -> str:

@@ -1,18 +1,22 @@
-"""The reference allocator at work on a cluster: scheduler and controllers, for one test."""
+"""What gives devices to pods on a cluster, for one test or one run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 from typing import Final
+from typing import Protocol
 
 from pytest_dra.allocator import Rules
 from pytest_dra.allocator import rules_of
-from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.controllers import scheduling
 from pytest_dra.controllers.claiming import ClaimController
 from pytest_dra.controllers.evicting import TaintEviction
 from pytest_dra.controllers.looping import Background
+from pytest_dra.controllers.looping import Loop
 from pytest_dra.controllers.scheduling import SchedulerLoop
 from pytest_dra.explaining import explain
 from pytest_dra.explaining import text
@@ -29,42 +33,50 @@ BACKOFF_S: Final = 0.1
 """Pause of the scheduler after pods that did not fit: nobody else is on the cluster."""
 
 
-class ReferenceAllocator:
-    """A context manager: schedules the pods of some namespaces, and looks after their claims.
+class Reached(Protocol):
+    """A cluster, as far as it is needed here."""
 
-    Everything else on the cluster is left alone: what cases have allocated by hand stays as it is.
+    def admin(self) -> Client:
+        """The suite's own identity."""
+
+    def admin_kubeconfig(self) -> Path:
+        """A kubeconfig for that identity, for clients of one's own."""
+
+
+def rules_with(version: KubernetesVersion, gates: Mapping[str, bool]) -> Rules:
+    """Whose answers are given: of that version, with those of the gates that it knows."""
+    known = {gate: on for gate, on in gates.items() if gate in version.gates}
+    return rules_of(version.with_gates(known))
+
+
+class Allocator:
+    """A context manager: the scheduler and the controllers of the cluster, while it runs.
+
+    As it is nothing acts by it, since a whole cluster has them; it only explains.
 
     Args:
-        cluster: the answers are those of its Kubernetes version.
+        cluster: whose pods get devices.
+        rules: whose answers it gives.
         namespaces: where it acts; :meth:`serve` adds more.
-        gates: feature gates that are not at that version's defaults.
+
+    Attributes:
+        scheduler: the ``schedulerName`` of the pods that get devices by it.
     """
 
-    def __init__(
-        self, cluster: Cluster, *, namespaces: tuple[str, ...], gates: Mapping[str, bool]
-    ) -> None:
-        version = cluster.version
-        known = {gate: on for gate, on in gates.items() if gate in version.gates}
-        self.rules: Rules = rules_of(version.with_gates(known))
+    scheduler = SCHEDULER
+
+    def __init__(self, cluster: Reached, *, rules: Rules, namespaces: tuple[str, ...]) -> None:
+        self.rules = rules
         self._cluster = cluster
         self._namespaces = set(namespaces)
         self._stack = ExitStack()
         self._background: Background | None = None
 
-    def __enter__(self) -> ReferenceAllocator:
-        scheduler = SchedulerLoop(
-            self._client(), self.rules, name=SCHEDULER, within=self.acts_in, backoff_s=BACKOFF_S
-        )
-        self._background = Background(
-            (
-                scheduler,
-                ClaimController(
-                    self._client(), within=self.acts_in, groups=self.rules.group_claims
-                ),
-                TaintEviction(self._client(), within=self.acts_in),
-            )
-        )
-        self._stack.enter_context(self._background)
+    def __enter__(self) -> Allocator:
+        parts = self._parts()
+        if parts:
+            self._background = Background(parts)
+            self._stack.enter_context(self._background)
         return self
 
     def __exit__(
@@ -74,6 +86,19 @@ class ReferenceAllocator:
         trace: TracebackType | None,
     ) -> None:
         self._stack.close()
+
+    def _parts(self) -> tuple[Loop, ...]:
+        """What acts."""
+        return ()
+
+    def _scheduler(self) -> SchedulerLoop:
+        return SchedulerLoop(
+            self._client(),
+            self.rules,
+            name=self.scheduler,
+            within=self.acts_in,
+            backoff_s=BACKOFF_S,
+        )
 
     def _client(self) -> Client:
         """One for each part: a client keeps few connections, and watches need one each."""
@@ -105,8 +130,33 @@ class ReferenceAllocator:
         return text(explain(Scheduler(objects, self.rules), subjects.of_pod(found, objects)))
 
 
-class KubeScheduler(ReferenceAllocator):
-    """The scheduler and the controllers of a whole cluster: here nothing acts, and it explains."""
+class KubeScheduler(Allocator):
+    """That of a whole cluster."""
 
-    def __enter__(self) -> KubeScheduler:
-        return self
+
+class ReferenceScheduler(Allocator):
+    """The reference allocator beside the scheduler of a whole cluster, as ``dra-allocator serve``.
+
+    Pods get devices by it that ask for it by their ``schedulerName``.
+    """
+
+    scheduler = scheduling.NAME
+
+    def _parts(self) -> tuple[Loop, ...]:
+        return (self._scheduler(),)
+
+
+class ReferenceAllocator(Allocator):
+    """The reference allocator on a cluster that has neither a scheduler nor controllers.
+
+    Everything outside its namespaces is left alone: what cases have allocated by hand stays as it
+    is.
+    """
+
+    def _parts(self) -> tuple[Loop, ...]:
+        groups = self.rules.group_claims
+        return (
+            self._scheduler(),
+            ClaimController(self._client(), within=self.acts_in, groups=groups),
+            TaintEviction(self._client(), within=self.acts_in),
+        )

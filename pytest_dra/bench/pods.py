@@ -11,7 +11,7 @@ from typing import Final
 
 from pytest_dra import cdi
 from pytest_dra.api import resources
-from pytest_dra.bench.allocating import ReferenceAllocator
+from pytest_dra.bench.allocating import Allocator
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.podagent import PodAgent
 from pytest_dra.bench.podagent import Prepared
@@ -53,7 +53,7 @@ class Pod:
 
     def __init__(
         self, made: Json, *, client: Client, agent: PodAgent, bench: Bench,
-        allocator: ReferenceAllocator,
+        allocator: Allocator,
     ) -> None:  # fmt: skip
         self.name = str(made["metadata"]["name"])
         self.namespace = str(made["metadata"]["namespace"])
@@ -236,7 +236,7 @@ class Pods:
     by a ResourceClaimTemplate, and waits until it runs.
     """
 
-    def __init__(self, bench: Bench, allocator: ReferenceAllocator, namespace: str) -> None:
+    def __init__(self, bench: Bench, allocator: Allocator, namespace: str) -> None:
         self.namespace = namespace
         self._bench = bench
         self._allocator = allocator

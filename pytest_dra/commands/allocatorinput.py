@@ -17,6 +17,7 @@ from pytest_dra.api import resources
 from pytest_dra.api.releases import LATEST
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.api.versions import nearest_version
 from pytest_dra.commands.texts import gates_of
 from pytest_dra.objects import live
 from pytest_dra.objects.fields import line_of
@@ -85,8 +86,9 @@ def add_options(parser: argparse.ArgumentParser, *, files: bool = True) -> None:
         "-A", "--all-namespaces", action="store_true", help="all namespaces (the default)"
     )
     parser.add_argument(
-        "--kubernetes", metavar="VERSION", default="", help="whose scheduler; default: the latest"
-    )
+        "--kubernetes", metavar="VERSION", default="",
+        help="whose scheduler; default: the cluster's, the latest where files are read",
+    )  # fmt: skip
     parser.add_argument(
         "--feature-gates", metavar="GATE=BOOL,...", default="", help="gates of Kubernetes"
     )
@@ -105,10 +107,13 @@ def add_alone(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def settings(arguments: argparse.Namespace) -> tuple[KubernetesVersion, Rules]:
-    """The version and its scheduler's rules."""
+def settings(
+    arguments: argparse.Namespace, server: str = LATEST
+) -> tuple[KubernetesVersion, Rules]:
+    """The version and its scheduler's rules; ``server``: the version where none is asked for."""
     try:
-        version = kubernetes_version(arguments.kubernetes or LATEST)
+        asked = arguments.kubernetes
+        version = kubernetes_version(asked) if asked else nearest_version(server)
         version = version.with_gates(gates_of(arguments.feature_gates))
         return version, rules_of(version)
     except ValueError as error:
@@ -121,7 +126,7 @@ def read(arguments: argparse.Namespace) -> Input:
     Raises:
         InputError: something of it cannot be used.
     """
-    version, current = settings(arguments)
+    version, current = settings(arguments, _server(arguments))
     given = gather(arguments)
     objects, warnings = objects_of(given, version)
     for text in warnings[:_TOLD_MAX]:
@@ -141,6 +146,16 @@ def asks_cluster(arguments: argparse.Namespace) -> bool:
     """True if objects of a cluster are wanted."""
     named = [*arguments.files, *arguments.filename]
     return bool(arguments.kubeconfig or arguments.context or live.KUBECONFIG in named)
+
+
+def _server(arguments: argparse.Namespace) -> str:
+    """The version of the cluster that is read, or the latest."""
+    if arguments.kubernetes or not asks_cluster(arguments):
+        return LATEST
+    try:
+        return live.server_version(arguments.kubeconfig or "", arguments.context)
+    except ReadingError as error:
+        raise InputError(str(error)) from error
 
 
 def gather(arguments: argparse.Namespace) -> list[Given]:

@@ -40,10 +40,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Schedule until a signal comes."""
-    _, rules = intake.settings(arguments)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=f"{NAME}: %(message)s")
     try:
         client = kube.Client(live.kubeconfig(arguments.kubeconfig), context=arguments.context)
+        _, rules = intake.settings(arguments, client.server_version())
     except kube.KubeError as error:
         raise InputError(str(error)) from error
     leader = None

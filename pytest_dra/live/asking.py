@@ -75,6 +75,7 @@ def pod_spec(
     uses: Sequence[Use],
     claims: Mapping[str, str] | None = None,
     templates: Mapping[str, str] | None = None,
+    scheduler: str = "",
 ) -> Json:
     """The spec of a pod that does nothing with devices.
 
@@ -84,6 +85,7 @@ def pod_spec(
         uses: its containers; those with ``first`` initialise it.
         claims: names of claims by their names in the pod.
         templates: the same, of templates.
+        scheduler: who decides where it runs; "": whoever does by default.
     """
     entries = [{"name": name, "resourceClaimName": claim} for name, claim in (claims or {}).items()]
     entries += [
@@ -102,6 +104,8 @@ def pod_spec(
     first = [each for each in uses if each.first]
     if first:
         spec["initContainers"] = [each.body(image, command=["true"]) for each in first]
+    if scheduler:
+        spec["schedulerName"] = scheduler
     if entries:
         spec["resourceClaims"] = entries
     return spec

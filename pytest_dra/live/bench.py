@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Final
 
 from pytest_dra.api import resources
+from pytest_dra.api.versions import nearest_version
+from pytest_dra.bench.allocating import Allocator
+from pytest_dra.bench.allocating import KubeScheduler
+from pytest_dra.bench.allocating import ReferenceScheduler
+from pytest_dra.bench.allocating import rules_with
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
@@ -55,6 +62,10 @@ class LiveSetup:
     objects: Sequence[Json] = ()
     images: Sequence[str] = ()
     pod_image: str = ""
+    own_allocator: bool = False
+    feature_gates: Mapping[str, bool] = dataclasses.field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 class LiveBench:
@@ -64,6 +75,7 @@ class LiveBench:
     Attributes:
         claims: claims and templates in the run's namespace.
         pods: pods there.
+        allocator: what gives devices to the pods.
     """
 
     def __init__(self, setup: LiveSetup) -> None:
@@ -81,8 +93,15 @@ class LiveBench:
             ],
         )
         self._driver = Deployment(self._client, run=setup.run, objects=setup.objects)
+        self.allocator = self._new_allocator()
         self._case = ""
         self._number = 0
+
+    def _new_allocator(self) -> Allocator:
+        setup = self._setup
+        rules = rules_with(nearest_version(self._client.server_version()), setup.feature_gates)
+        kind = ReferenceScheduler if setup.own_allocator else KubeScheduler
+        return kind(setup.cluster, rules=rules, namespaces=(self.namespace,))
 
     @property
     def client(self) -> Client:
@@ -110,9 +129,15 @@ class LiveBench:
             cluster.load(image)
         self._room.apply()
         self._driver.apply()
+        self.allocator.__enter__()
+
+    def stop(self) -> None:
+        """End what acts from here; what is on the cluster stays."""
+        self.allocator.__exit__(None, None, None)
 
     def close(self) -> list[str]:
         """Remove everything that was made; what is left, in words."""
+        self.stop()
         return [*self._room.remove(), *self._driver.remove()]
 
     @contextmanager
@@ -237,6 +262,7 @@ class LiveBench:
             uses=uses or [Use(claims=tuple((name, None) for name in names))],
             claims=claims,
             templates=templates,
+            scheduler=self.allocator.scheduler,
         )
         return self.pods.create(self.name("pod"), spec)
 

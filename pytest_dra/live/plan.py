@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_dra.clusters.whole import WholeCluster
@@ -20,6 +21,8 @@ class LivePlan:
         objects: what is deployed, in this order.
         images: given to the nodes before, where the local engine has them.
         pod_image: of the pods that use devices.
+        own_allocator: ours gives devices to pods, else the cluster's kube-scheduler.
+        feature_gates: those of the cluster that are not at their defaults.
         build: makes the images that are built for the run; None: there are none.
     """
 
@@ -27,4 +30,6 @@ class LivePlan:
     objects: tuple[Json, ...]
     images: tuple[str, ...]
     pod_image: str
+    own_allocator: bool
+    feature_gates: Mapping[str, bool]
     build: Callable[[Path], None] | None = None

@@ -79,6 +79,22 @@ def from_cluster(
     return found
 
 
+def server_version(place: str = "", context: str | None = None) -> str:
+    """What a cluster says its version is, like ``v1.37.2``.
+
+    Raises:
+        ReadingError: the cluster cannot be asked.
+    """
+    try:
+        client = kube.Client(kubeconfig(place), context=context)
+        try:
+            return client.server_version()
+        finally:
+            client.close()
+    except kube.KubeError as error:
+        raise ReadingError(KUBECONFIG, 0, str(error)) from error
+
+
 def objects_of(client: kube.Client, resource: Resource) -> list[Json]:
     """The objects of one resource; none of those that a server may not have, if it has not.
 

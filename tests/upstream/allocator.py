@@ -22,7 +22,6 @@ from typing import Any
 import yaml
 
 from pytest_dra.allocator.rules import LATEST
-from pytest_dra.api.quantity import Quantity
 from tests.upstream.scenario import Json
 from tests.upstream.scenario import answer
 
@@ -88,9 +87,6 @@ def _claim(result: Json, number: Iterator[int]) -> Any:
     for one in result.get("devices", {}).get("results") or ():
         if one.get("shareID"):
             one["shareID"] = f"share-{next(number)}"
-        amounts = one.get("consumedCapacity")
-        if amounts:
-            amounts.update({name: Quantity.parse(text).nanos for name, text in amounts.items()})
     return _filled(result)
 
 

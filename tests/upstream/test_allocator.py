@@ -64,13 +64,13 @@ def test_the_command_counts_and_shows_what_differs(
     assert shown.endswith("0 agree, 1 differ\n")
 
 
-def test_share_ids_and_the_spelling_of_amounts_do_not_count() -> None:
+def test_share_ids_do_not_count_and_amounts_are_spelled_as_upstream_spells_them() -> None:
     def one(share: str, amount: str) -> dict[str, Any]:
         result = {"request": "r", "shareID": share, "consumedCapacity": {"m": amount}}
         return {"node": "n1", "result": [{"devices": {"results": [result]}}]}
 
-    assert allocator.normal([one("share-0", "1Ki")]) == allocator.normal([one("x", "1024")])
-    assert allocator.normal([one("share-0", "1Ki")]) != allocator.normal([one("x", "1k")])
+    assert allocator.normal([one("share-0", "1Ki")]) == allocator.normal([one("x", "1Ki")])
+    assert allocator.normal([one("share-0", "1Ki")]) != allocator.normal([one("x", "1024")])
 
 
 def test_truth_values_of_yaml_become_text_as_for_the_oracle(tmp_path: Path) -> None:
