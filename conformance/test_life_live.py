@@ -10,7 +10,7 @@ from pytest_dra.spec import Level
 
 @case("LIFE-001", Level.MUST, live=True)
 def test_life_001_whole_path(dra_live: LiveBench) -> None:
-    """The whole path works on a cluster."""
+    """the whole path works on a cluster"""
     dra_live.must_publish()
     pod = dra_live.pod(templates={CLAIM: dra_live.template()})
     state = dra_live.pods.must_run(pod)

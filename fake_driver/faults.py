@@ -59,6 +59,7 @@ _MODULES: Final = (
     "faults_binding",
     "faults_strain",
     "faults_security",
+    "faults_workloads",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

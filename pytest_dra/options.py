@@ -84,6 +84,7 @@ OPTIONS: Final = (
     Option(
         "--dra-init", "look at the driver once and write a first profile file", "false", flag=True
     ),
+    *CLUSTER_OPTIONS,
     Option(
         "--dra-kubernetes",
         "Kubernetes version to judge for",
@@ -163,7 +164,6 @@ OPTIONS: Final = (
         choices=VERDICTS_REQUIRED,
     ),
     Option("--dra-case", "only these cases: ids, areas or patterns, by comma", "", "IDS"),
-    *CLUSTER_OPTIONS,
 )
 
 

@@ -47,11 +47,16 @@ class CaseRunner:
         # The session hands the bench over: a bench that breaks is its case's result.
         names[:] = [name for name in names if name not in BENCH_FIXTURES]
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        """Select by ``--dra-case``, and put what disturbs the driver last."""
+    ) -> Generator[None, None, None]:
+        """Select by ``--dra-case``, and put what disturbs the driver last.
+
+        Bodies that act elsewhere go before anybody counts them as left out.
+        """
+        items[:] = [item for item in items if _id(item) is None or self._run.fits(_function(item))]
+        yield
         chosen, dropped = self._run.arrange([(item, _id(item)) for item in items])
         items[:] = chosen
         if dropped:
@@ -119,5 +124,10 @@ class CaseRunner:
                 terminalreporter.line(line)
 
 
+def _function(item: pytest.Item) -> object:
+    """The function behind an item; None where there is none."""
+    return getattr(item, "function", None)
+
+
 def _id(item: pytest.Item) -> str | None:
-    return case_id_of(getattr(item, "function", None))
+    return case_id_of(_function(item))

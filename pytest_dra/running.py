@@ -17,7 +17,9 @@ import pytest_dra
 from pytest_dra import evidence
 from pytest_dra.bench.attached import Tell
 from pytest_dra.bench.attached import told_of
+from pytest_dra.cases import implemented
 from pytest_dra.cases import is_live
+from pytest_dra.cases import locked
 from pytest_dra.catalogue import catalogue
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
@@ -25,6 +27,8 @@ from pytest_dra.options import Settings
 from pytest_dra.outcome import Outcome
 from pytest_dra.planning import plan_of
 from pytest_dra.recorder import Recorder
+from pytest_dra.refusals import EMBEDDED
+from pytest_dra.refusals import KIND
 from pytest_dra.report.exits import exit_reason
 from pytest_dra.report.exits import exit_status
 from pytest_dra.report.files import ReportError
@@ -110,7 +114,12 @@ class Run:
         output = Path(settings["dra_output"]).absolute()
         try:
             session = Session(plan)
-            chosen = select(settings["dra_case"], session.available, catalogue().cases)
+            chosen = select(
+                settings["dra_case"],
+                session.available,
+                catalogue().cases,
+                elsewhere=_elsewhere(session),
+            )
             if asked and judges:
                 output_must_be_writable(output)
         except (SelectionError, ReportError) as error:
@@ -165,16 +174,15 @@ class Run:
         """Chosen items in the order of least waiting, and those that ``--dra-case`` leaves out."""
         own = [item for item, id in items if id is None]
         cases = [(item, id) for item, id in items if id is not None]
-        kept = [pair for pair in cases if self._is_chosen(*pair)]
-        dropped = [item for item, id in cases if not self._is_chosen(item, id)]
+        kept = [pair for pair in cases if pair[1] in self.chosen]
+        dropped = [item for item, id in cases if id not in self.chosen]
         benches = self.session.plan.benches
         kept.sort(key=lambda pair: _stage(pair[1], self.session, apart=benches > 1))
         return [*own, *(item for item, _ in kept)], dropped
 
-    def _is_chosen(self, item: pytest.Item, id: str) -> bool:
-        """True for a case that is to run, by the body that fits the run."""
-        live = self.session.plan.live is not None
-        return id in self.chosen and is_live(getattr(item, "function", None)) == live
+    def fits(self, function: object) -> bool:
+        """True for the body of a case that acts where this run judges."""
+        return is_live(function) == (self.session.plan.live is not None)
 
     def end_call(self, outcome: Outcome) -> None:
         """End the call of an item as its case ended.
@@ -268,6 +276,13 @@ class Run:
             report=end.report_file,
             remarks=[each for each in (end.reason, end.problem, self.trouble) if each],
         )
+
+
+def _elsewhere(session: Session) -> dict[str, frozenset[str]]:
+    """Cases that this run cannot judge, by what a run is given that can."""
+    if session.plan.live is not None:
+        return {f"--dra-cluster={EMBEDDED}": implemented()}
+    return {f"--dra-cluster={KIND}": locked() - implemented()}
 
 
 def resolved_options(settings: Settings) -> list[Option]:

@@ -5,19 +5,27 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Collection
+from collections.abc import Mapping
 
 
 class SelectionError(Exception):
     """A pattern matches no case."""
 
 
-def select(patterns: str, implemented: Collection[str], known: Collection[str]) -> frozenset[str]:
+def select(
+    patterns: str,
+    implemented: Collection[str],
+    known: Collection[str],
+    *,
+    elsewhere: Mapping[str, Collection[str]] | None = None,
+) -> frozenset[str]:
     """The case ids that a comma separated list of ids, areas and patterns names.
 
     Args:
         patterns: such as ``PREP-006,IDEM-*,REG``; empty selects all.
-        implemented: ids that this release can run.
+        implemented: ids that this run can judge.
         known: ids of the whole catalogue, for the message.
+        elsewhere: ids that another run could judge, by what that one would be given.
 
     Raises:
         SelectionError: one of the patterns matches nothing, with what was perhaps meant.
@@ -31,7 +39,7 @@ def select(patterns: str, implemented: Collection[str], known: Collection[str]) 
     for word in words:
         matched = _matches(word, implemented)
         if not matched:
-            raise SelectionError(_nothing(word, implemented, known))
+            raise SelectionError(_nothing(word, implemented, known, elsewhere or {}))
         chosen |= matched
     return frozenset(chosen)
 
@@ -40,7 +48,15 @@ def _matches(word: str, ids: Collection[str]) -> set[str]:
     return {id for id in ids if fnmatch.fnmatchcase(id, word) or id.split("-")[0] == word}
 
 
-def _nothing(word: str, implemented: Collection[str], known: Collection[str]) -> str:
+def _nothing(
+    word: str,
+    implemented: Collection[str],
+    known: Collection[str],
+    elsewhere: Mapping[str, Collection[str]],
+) -> str:
+    for given, ids in elsewhere.items():
+        if _matches(word, ids):
+            return f"--dra-case={word}: is judged with {given}"
     if _matches(word, known):
         return f"--dra-case={word}: in the catalogue, but not in this release of the suite"
     area, dash, number = word.partition("-")

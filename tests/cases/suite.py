@@ -58,7 +58,7 @@ def collected_from(module: ModuleType) -> Iterator[FunctionType]:
 
 @functools.cache
 def bodies() -> tuple[tuple[str, FunctionType], ...]:
-    """Case id and body of every declared case, in the order of the files."""
+    """Case id and body of every declared body, in the order of the files."""
     return tuple(
         (id, function)
         for module in modules()

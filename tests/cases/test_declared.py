@@ -18,6 +18,9 @@ from pytest_dra.cases import case
 from pytest_dra.cases import case_id_of
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
+from pytest_dra.cases import is_live
+from pytest_dra.cases import live_cases
+from pytest_dra.cases import locked
 from pytest_dra.catalogue import catalogue
 from pytest_dra.spec import Depth
 from pytest_dra.spec import Level
@@ -35,8 +38,10 @@ EACH_MODULE = pytest.mark.parametrize(
 OPEN_TO_CASES = frozenset(
     {"api", "bench", "cases", "cdi", "checks", "profile", "spec", "timeline", "waiting", "wire"}
 )
+OPEN_TO_LIVE_CASES = OPEN_TO_CASES - {"bench", "timeline"} | {"live"}
 """What a case may import. Clusters, server, kubelet and launcher are the bench's to use: a case
-that reached for them could not run on a real kube-apiserver."""
+that reached for them could not run on a real kube-apiserver. What is judged on a whole cluster has
+another bench, and never both: each kind is in modules of its own."""
 
 
 @EACH_BODY
@@ -52,8 +57,9 @@ def test_the_name_of_a_body_begins_with_its_id(id: str, body: FunctionType) -> N
 
 @EACH_BODY
 def test_a_case_is_found_by_its_id(id: str, body: FunctionType) -> None:
-    assert declared(id).body is body
-    assert declared(id).case == catalogue().case(id)
+    found = declared(id, live=is_live(body))
+    assert found.body is body
+    assert found.case == catalogue().case(id)
 
 
 @EACH_MODULE
@@ -66,11 +72,14 @@ def test_a_module_has_the_cases_of_one_area_and_no_other_tests(module: ModuleTyp
 @EACH_MODULE
 def test_a_module_imports_nothing_that_would_bind_it_to_this_bench(module: ModuleType) -> None:
     path = Path(str(module.__file__))
+    kinds = {is_live(function) for function in collected_from(module)}
+    assert len(kinds) == 1
+    open_to = OPEN_TO_LIVE_CASES if kinds == {True} else OPEN_TO_CASES
     for name in imports_of(path):
         package, _, rest = name.partition(".")
         assert package in sys.stdlib_module_names or package == "pytest_dra", f"{path.name}: {name}"
         if package == "pytest_dra":
-            assert rest.split(".")[0] in OPEN_TO_CASES, f"{path.name}: {name}"
+            assert rest.split(".")[0] in open_to, f"{path.name}: {name}"
 
 
 def test_every_python_file_among_the_cases_is_a_case_module() -> None:
@@ -79,9 +88,10 @@ def test_every_python_file_among_the_cases_is_a_case_module() -> None:
 
 
 def test_needs_of_the_cases_that_the_suite_has_never_go_in_a_circle() -> None:
-    graph = {id: set(catalogue().case(id).needs) & implemented() for id in implemented()}
-    order = tuple(graphlib.TopologicalSorter(graph).static_order())
-    assert set(order) == implemented()
+    for have in (implemented(), live_cases()):
+        graph = {id: set(catalogue().case(id).needs) & have for id in have}
+        order = tuple(graphlib.TopologicalSorter(graph).static_order())
+        assert set(order) == have
 
 
 def test_what_a_case_of_the_suite_needs_is_in_the_suite() -> None:
@@ -147,7 +157,7 @@ def test_the_full_stop_and_the_first_capital_of_a_docstring_are_free() -> None:
 
 
 def test_a_case_that_is_only_planned_has_no_body() -> None:
-    planned = next(id for id in catalogue().cases if id not in implemented())
+    planned = next(id for id in catalogue().cases if id not in locked())
     with pytest.raises(CaseError, match=f"^{planned}: the suite has no body for this case$"):
         declared(planned)
 
@@ -156,6 +166,7 @@ def test_a_case_that_is_only_planned_has_no_body() -> None:
 def nothing_stays_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Declare into a copy of the registry."""
     monkeypatch.setattr(cases, "_declared", dict(cases._declared))
+    monkeypatch.setattr(cases, "_live", dict(cases._live))
 
 
 def _body(title: str) -> Callable[[], None]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_dra.cases import implemented
+from pytest_dra.cases import locked
 from pytest_dra.catalogue import Area
 from pytest_dra.catalogue import Catalogue
 from pytest_dra.catalogue import catalogue
@@ -133,7 +133,7 @@ def _cell(text: str) -> str:
 
 def main() -> int:
     """Write the page."""
-    PAGE.write_text(render(catalogue(), implemented()), encoding="utf-8")
+    PAGE.write_text(render(catalogue(), locked()), encoding="utf-8")
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pytest_dra.cases import implemented
+from pytest_dra.cases import locked
 from pytest_dra.catalogue import DATA
 from pytest_dra.catalogue import catalogue
 from pytest_dra.catalogue import read_catalogue
@@ -14,21 +14,21 @@ from tests.catalogue.pages import render
 
 
 def test_the_committed_page_is_in_step_with_catalogue_and_suite() -> None:
-    wanted = render(catalogue(), implemented())
+    wanted = render(catalogue(), locked())
     there = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     assert there == wanted, f"CASES.md is out of step: run `{COMMAND}` and commit the file"
 
 
 def test_each_case_stands_once_as_one_that_the_suite_has_or_as_planned() -> None:
-    lines = render(catalogue(), implemented()).splitlines()
+    lines = render(catalogue(), locked()).splitlines()
     for id in catalogue().cases:
         rows = [line for line in lines if line.startswith(f"| {id} |")]
         items = [line for line in lines if line.startswith(f"- {id} ")]
-        assert (len(rows), len(items)) == ((1, 0) if id in implemented() else (0, 1)), id
+        assert (len(rows), len(items)) == ((1, 0) if id in locked() else (0, 1)), id
 
 
 def test_a_row_tells_what_a_reader_needs_to_judge_the_case() -> None:
-    lines = render(catalogue(), implemented()).splitlines()
+    lines = render(catalogue(), locked()).splitlines()
     (row,) = (line for line in lines if line.startswith("| PREP-004 |"))
     case = catalogue().case("PREP-004")
     cells = [cell.strip() for cell in row.strip("|").split(" | ")]

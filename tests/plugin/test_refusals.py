@@ -45,25 +45,27 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             "--dra-driver=registry.example/driver:1",
-            "--dra-driver=registry.example/driver:1: running an image is not in this release yet; "
-            "use 'exec:COMMAND LINE' to run the driver's program, 'attach', or 'fake'",
+            "--dra-driver=registry.example/driver:1: running an image at wire depth is not in "
+            "this release yet; use 'exec:COMMAND LINE' to run the driver's program, 'attach', or "
+            "'fake', or judge the image on a cluster: --dra-cluster=kind",
         ),
-        *[
-            (
-                f"--dra-cluster={cluster}",
-                f"--dra-cluster={cluster}: not in this release yet; "
-                "use --dra-cluster=embedded or apiserver",
-            )
-            for cluster in ("kind", "kubeconfig:prod")
-        ],
+        (
+            "--dra-cluster=kubeconfig:prod",
+            "--dra-cluster=kubeconfig:prod: not in this release yet; "
+            "use --dra-cluster=kind, embedded or apiserver",
+        ),
+        (
+            "--dra-case=LIFE-001",
+            "--dra-case=LIFE-001: is judged with --dra-cluster=kind",
+        ),
         (
             "--dra-cluster=minikube",
             "--dra-cluster: got 'minikube', want embedded, apiserver, kind or kubeconfig:CONTEXT",
         ),
         (
             "--dra-allocator=kube-scheduler",
-            "--dra-allocator=kube-scheduler: no kube-scheduler runs with --dra-cluster=embedded, "
-            "and whole clusters are not in this release yet; use --dra-allocator=reference",
+            "--dra-allocator=kube-scheduler: no kube-scheduler runs with --dra-cluster=embedded; "
+            "use --dra-allocator=reference, or --dra-cluster=kind",
         ),
         (
             "--dra-allocator=volcano",
@@ -115,8 +117,8 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         ("--dra-case=FROB", "--dra-case=FROB: matches no case; areas are ADM, *"),
         ("--dra-case=,", "--dra-case=,: names no case"),
         (
-            "--dra-case=LIFE-001",
-            "--dra-case=LIFE-001: in the catalogue, but not in this release of the suite",
+            "--dra-case=LIFE-004",
+            "--dra-case=LIFE-004: in the catalogue, but not in this release of the suite",
         ),
     ],
 )
@@ -127,6 +129,14 @@ def test_an_option_that_cannot_be_used(runs: Runs, argument: str, text: str) -> 
         assert "\n" not in said
     else:
         assert said == text
+
+
+def test_a_process_of_this_machine_is_no_driver_on_a_cluster(runs: Runs) -> None:
+    said = refused(runs, "--dra-driver=exec:true", "--dra-cluster=kind")
+    assert said == (
+        "--dra-driver=exec:true: a process of this machine cannot run on the nodes of a cluster; "
+        "name the driver's image, with --dra-manifests, or use --dra-cluster=embedded"
+    )
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,8 @@ def endings(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[st
     """Let every case end with ``error``; the ids whose bodies were run are added to the list."""
     ran: list[str] = []
 
-    def declared(id: str) -> Declared:
-        found = cases.declared(id)
+    def declared(id: str, *, live: bool) -> Declared:
+        found = cases.declared(id, live=live)
 
         def body(_: object) -> None:
             ran.append(id)

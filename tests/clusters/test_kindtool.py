@@ -1,0 +1,123 @@
+"""What is asked of the kind command, and what is told when it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_dra.clusters import kindtool
+from pytest_dra.clusters.engine import Engine
+from pytest_dra.clusters.kindtool import KindTool
+from pytest_dra.clusters.kindtool import find_kind
+from pytest_dra.clusters.protocol import ClusterError
+from tests.clusters.stubs import Stub
+from tests.clusters.stubs import said
+
+FINE = "kind v0.33.0 go1.26.0 linux/amd64\n"
+
+
+def tool(stub: Stub, engine: str = "docker") -> KindTool:
+    return KindTool(stub.program, Engine(engine))
+
+
+def test_a_cluster_is_created_with_its_own_kubeconfig_and_waited_for(tmp_path: Path) -> None:
+    stub = Stub(tmp_path, "kind")
+    tool(stub).create("c", image="node:1", config=Path("/c.yaml"), kubeconfig=Path("/k"))
+    assert stub.calls() == [
+        [
+            *("create", "cluster", "--name", "c", "--config", "/c.yaml", "--kubeconfig", "/k"),
+            *("--image", "node:1", "--wait", "180s"),
+        ]
+    ]
+
+
+def test_without_an_image_kind_takes_its_own(tmp_path: Path) -> None:
+    stub = Stub(tmp_path, "kind")
+    tool(stub).create("c", image="", config=Path("/c.yaml"), kubeconfig=Path("/k"))
+    assert "--image" not in stub.calls()[0]
+
+
+def test_images_logs_nodes_and_the_end_name_the_cluster(tmp_path: Path) -> None:
+    stub = Stub(tmp_path, "kind", "print('c-control-plane c-worker')")
+    asked = tool(stub)
+    asked.load_image("c", "driver:1")
+    asked.load_archive("c", Path("/driver.tar"))
+    asked.export_logs("c", Path("/logs"))
+    asked.write_kubeconfig("c", Path("/k"))
+    assert asked.nodes("c") == ["c-control-plane", "c-worker"]
+    asked.delete("c", Path("/k"))
+    assert stub.calls() == [
+        ["load", "docker-image", "driver:1", "--name", "c"],
+        ["load", "image-archive", "/driver.tar", "--name", "c"],
+        ["export", "logs", "/logs", "--name", "c"],
+        ["export", "kubeconfig", "--name", "c", "--kubeconfig", "/k"],
+        ["get", "nodes", "--name", "c"],
+        ["delete", "cluster", "--name", "c", "--kubeconfig", "/k"],
+    ]
+
+
+@pytest.mark.parametrize(("engine", "provider"), [("docker", None), ("/opt/podman", "podman")])
+def test_kind_is_told_of_podman_and_not_of_docker(
+    engine: str, provider: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(kindtool.PROVIDER, raising=False)
+    stub = Stub(tmp_path, "kind")
+    tool(stub, engine).clusters()
+    assert [each.get(kindtool.PROVIDER) for each in stub.environments()] == [provider]
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("Bind for 0.0.0.0:80 failed: port is already allocated", "another program has the port"),
+        ("write /var/lib/x: no space left on device", "the disk is full"),
+        ("Failed to create inotify object: Too many open files", "raise fs.inotify"),
+        ('failed to pull image "kindest/node:v1.99"', "--dra-kind-image"),
+        ("node(s) already exist for a cluster with the name c", "--dra-reuse=NAME"),
+    ],
+)
+def test_what_kind_says_in_trouble_is_told_with_what_to_do(
+    text: str, remedy: str, tmp_path: Path
+) -> None:
+    stub = Stub(tmp_path, "kind", said(1, err=f"ERROR: {text}\n"))
+    with pytest.raises(ClusterError) as caught:
+        tool(stub).create("c", image="", config=Path("/c"), kubeconfig=Path("/k"))
+    told = str(caught.value)
+    assert text in told
+    assert "failed with status 1" in told
+    assert remedy in told.partition("What to do: ")[2]
+
+
+def test_trouble_that_nobody_knows_is_told_as_it_is(tmp_path: Path) -> None:
+    stub = Stub(tmp_path, "kind", said(3, err="the moon is full"))
+    with pytest.raises(ClusterError) as caught:
+        tool(stub).clusters()
+    assert str(caught.value).endswith("get clusters failed with status 3: the moon is full")
+
+
+def test_a_kind_that_hangs_is_ended_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kindtool, "DELETE_S", 0.3)
+    stub = Stub(tmp_path, "kind", "time.sleep(60)")
+    with pytest.raises(ClusterError, match=r"delete cluster has not ended after 0\.3 s$"):
+        tool(stub).delete("c", Path("/k"))
+
+
+@pytest.mark.parametrize("version", [FINE, "kind version 0.31.0\n", "something unknown\n"])
+def test_a_kind_that_is_new_enough_or_says_nothing_known_is_taken(
+    version: str, tmp_path: Path
+) -> None:
+    tool(Stub(tmp_path, "kind", said(0, out=version))).must_be_new_enough()
+
+
+def test_a_kind_that_is_too_old_is_told_beforehand(tmp_path: Path) -> None:
+    stub = Stub(tmp_path, "kind", said(0, out="kind v0.20.0 go1.20.4 linux/amd64\n"))
+    with pytest.raises(ClusterError, match=r"^kind v0\.20\.0 .* install kind 0\.31 or newer$"):
+        tool(stub).must_be_new_enough()
+
+
+def test_a_kind_that_is_not_there_is_told_with_what_else_there_is() -> None:
+    with pytest.raises(ClusterError, match=r"no '/no/kind' on PATH.* --dra-cluster=embedded"):
+        find_kind("/no/kind", Engine("docker"))
