@@ -6,6 +6,7 @@ import pytest
 
 from pytest_dra.api import resources
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.api.versions import nearest_version
 
 
 def test_paths_of_core_and_group_resources() -> None:
@@ -46,3 +47,23 @@ def test_a_gate_that_the_version_lacks_is_refused() -> None:
 def test_an_unknown_version_is_refused() -> None:
     with pytest.raises(ValueError, match=r"1\.99"):
         kubernetes_version("1.99")
+
+
+@pytest.mark.parametrize(
+    ("server", "taken"),
+    [
+        ("v1.36.4", "1.36"),
+        ("v1.34.4+k3s1", "1.34"),
+        ("v1.99.0-alpha.1", "1.37"),
+        ("v1.20.1", "1.34"),
+    ],
+)
+def test_a_server_is_taken_as_its_version_or_the_next_that_is_known(
+    server: str, taken: str
+) -> None:
+    assert nearest_version(server).name == taken
+
+
+def test_what_is_no_version_of_a_server_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"''.*want one like v1"):
+        nearest_version("")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pytest_dra.bench.allocating import KubeScheduler
+from pytest_dra.bench.allocating import ReferenceScheduler
 from pytest_dra.bench.allocating import rules_with
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.kube import Client
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+from tests.controllers.sample import PATIENCE_S
 from tests.controllers.sample import add_claim
 from tests.controllers.sample import add_pod
 from tests.controllers.sample import node_of
@@ -20,3 +24,17 @@ def test_it_explains_and_leaves_pods_alone(client: Client, cluster: EmbeddedClus
         assert "does not exist" in found.explain("default", "other")
         assert found.failures == []
     assert node_of(client, "main") == ""
+
+
+def test_ours_beside_it_schedules_the_pods_that_ask_for_it(
+    client: Client, cluster: EmbeddedCluster
+) -> None:
+    for name, scheduler in (("one", "dra-allocator"), ("two", "default-scheduler")):
+        add_claim(client, name)
+        add_pod(client, name, [name], scheduler=scheduler)
+    rules = rules_with(cluster.version, {})
+    with ReferenceScheduler(cluster, rules=rules, namespaces=("default",)) as found:
+        assert found.scheduler == "dra-allocator"
+        assert poll(lambda: node_of(client, "one"), Deadline.after(PATIENCE_S)) == "node-a"
+        assert found.failures == []
+    assert node_of(client, "two") == ""

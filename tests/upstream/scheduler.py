@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,9 @@ NAMESPACE: Final = "dra-allocations"
 ANSWER_S: Final = 60.0
 """Longest wait for a decision about a pod, and for the end of one."""
 
+ATTEMPTS: Final = 3
+"""A scheduler may not have seen yet what was just given back; then both are asked again."""
+
 ENDED_S: Final = 10.0
 """Longest end of the scheduler."""
 
@@ -47,42 +51,50 @@ _FORBIDDEN: Final = 403
 
 
 class Allocations:
-    """Gives claims one after another to one scheduler, and notes what they got."""
+    """Gives claims one after another to both schedulers, and notes what they got."""
 
-    def __init__(self, client: Client, node: str, scheduler: str) -> None:
+    def __init__(self, client: Client, node: str) -> None:
         self._client = client
         self._node = node
-        self._scheduler = scheduler
         self._held: deque[str] = deque()
 
-    def run(self, asked: Sequence[int]) -> list[Sequence[str]]:
-        """What each got; nothing where it did not fit."""
-        found = []
+    def run(self, asked: Sequence[int]) -> Iterator[Mapping[str, Sequence[str]]]:
+        """What each got by both; nothing where it did not fit."""
         for number, shape in enumerate(asked):
             if len(self._held) == shapes.HELD:
                 self._give_back(self._held.popleft())
-            found.append(self._allocate(f"claim-{number}", shapes.SHAPES[shape]))
+            yield self._compare(number, shapes.SHAPES[shape])
         while self._held:
             self._give_back(self._held.popleft())
+
+    def _compare(self, number: int, devices: Json) -> Mapping[str, Sequence[str]]:
+        """Both decide on the same cluster; what kube-scheduler has given stays."""
+        for attempt in range(ATTEMPTS):
+            found = {}
+            for scheduler in (OURS, KUBE_SCHEDULER):
+                name = f"claim-{number}-{attempt}-{scheduler}"
+                found[scheduler] = self._allocate(name, devices, scheduler)
+                same = found[scheduler] == found[OURS]
+                last = attempt + 1 == ATTEMPTS
+                if scheduler == KUBE_SCHEDULER and found[scheduler] and (same or last):
+                    self._held.append(name)
+                else:
+                    self._give_back(name)
+            if same:
+                break
         return found
 
-    def _allocate(self, name: str, devices: Json) -> Sequence[str]:
+    def _allocate(self, name: str, devices: Json, scheduler: str) -> Sequence[str]:
         body = {"metadata": {"name": name}, "spec": {"devices": devices}}
         self._client.create(resources.RESOURCE_CLAIMS, body, namespace=NAMESPACE)
-        must(lambda: self._make_pod(name), f"pod {name} can be made")
-        must(lambda: self._is_decided(name), f"pod {name} is decided by {self._scheduler}")
+        must(lambda: self._make_pod(name, scheduler), f"pod {name} can be made")
+        must(lambda: self._is_decided(name), f"pod {name} is decided")
         claim = self._client.get(resources.RESOURCE_CLAIMS, name, namespace=NAMESPACE)
-        told = shapes.as_told((claim.get("status") or {}).get("allocation"))
-        if told:
-            self._held.append(name)
-        else:
-            # Else it would get what is given back, before or after the next one.
-            self._give_back(name)
-        return told
+        return shapes.as_told((claim.get("status") or {}).get("allocation"))
 
-    def _make_pod(self, name: str) -> bool:
+    def _make_pod(self, name: str, scheduler: str) -> bool:
         spec = {
-            "schedulerName": self._scheduler,
+            "schedulerName": scheduler,
             "nodeSelector": {"kubernetes.io/hostname": self._node},
             "tolerations": [{"operator": "Exists"}],
             "terminationGracePeriodSeconds": 0,
@@ -178,19 +190,15 @@ def serving(kubeconfig: Path, keeper: Keeper) -> Iterator[None]:
 
 def compared(client: Client, kubeconfig: Path, node: str, asked: Sequence[int]) -> int:
     """How many claims got different devices."""
-    found = {}
-    with Keeper() as keeper:
-        for scheduler in (KUBE_SCHEDULER, OURS):
-            with objects(client, node), contextlib.ExitStack() as stack:
-                if scheduler == OURS:
-                    stack.enter_context(serving(kubeconfig, keeper))
-                found[scheduler] = Allocations(client, node, scheduler).run(asked)
-    differ = 0
-    for number, (theirs, ours) in enumerate(zip(*found.values(), strict=True)):
-        if theirs != ours:
-            differ += 1
-            sys.stdout.write(f"claim {number}, shape {asked[number]}: {theirs} / ours {ours}\n")
-    fits = sum(bool(each) for each in found[KUBE_SCHEDULER])
+    differ = fits = 0
+    with Keeper() as keeper, objects(client, node), serving(kubeconfig, keeper):
+        found = Allocations(client, node).run(asked)
+        for number, (shape, both) in enumerate(zip(asked, found, strict=True)):
+            theirs, ours = both[KUBE_SCHEDULER], both[OURS]
+            fits += bool(theirs)
+            if theirs != ours:
+                differ += 1
+                sys.stdout.write(f"claim {number}, shape {shape}: {theirs}, ours {ours}\n")
     sys.stdout.write(f"{fits} fit, {len(asked) - fits} do not\n")
     sys.stdout.write(f"{len(asked) - differ} agree, {differ} differ\n")
     return differ
