@@ -16,6 +16,7 @@ from pytest_dra.annexes import Annexes
 from pytest_dra.bench import Bench
 from pytest_dra.bench import signs
 from pytest_dra.bench.attached import not_ours
+from pytest_dra.bench.calls import WORKING
 from pytest_dra.bench.patience import time_is_not_judged
 from pytest_dra.cases import Begin
 from pytest_dra.cases import Declared
@@ -46,9 +47,6 @@ from pytest_dra.spec import UnsupportedEnvironment
 
 BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
 """States of a prerequisite that make a case pointless; a waived one was accepted on purpose."""
-
-WORKING = "PREP-023"
-"""The case that says that a claim can be prepared at all: the plain cycle needs that."""
 
 
 class Session:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.calls import WORKING
 from pytest_dra.bench.claims import Wanted
 from pytest_dra.bench.claims import results_of
 from pytest_dra.bench.instance import Instance
@@ -16,8 +17,6 @@ from pytest_dra.launch import LaunchError
 from pytest_dra.profile import Hardware
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import UnsupportedEnvironment
-
-WORKING = "PREP-023"
 
 
 @contextmanager
