@@ -205,17 +205,23 @@ class Session:
         None if the case lacks nothing, or would not concern the driver either.
         """
         profile, lacking = self.plan.profile, self._lacking(case)
-        if not lacking or not lacking <= signs.UNASKED or case.depth is Depth.STATIC:
+        if not lacking or not lacking <= signs.SHOWN or case.depth is Depth.STATIC:
             return None
         declared = {**profile.features, **dict.fromkeys(lacking, True)}
         found = dataclasses.replace(profile, features=declared)
         return None if self._not_applicable(case, found) else found
 
     def _shows(self, case: Case) -> bool:
-        """True if the driver has shown all that the profile does not declare."""
+        """True if the driver has shown all that the profile does not declare.
+
+        What shows only with a registration or a claim does so in what the case needs.
+        """
+        lacking = self._lacking(case)
         try:
             self.bench.published()
-            return self._lacking(case) <= signs.unasked(self.bench).keys()
+            if not lacking <= signs.IN_SLICES:
+                self._blockers(case)
+            return lacking <= signs.unasked(self.bench).keys()
         except (BenchError, *UNSTARTABLE):
             return False
 

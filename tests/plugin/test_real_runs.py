@@ -75,3 +75,12 @@ def test_a_feature_that_is_seen_and_not_declared_makes_its_cases_provisional(run
     assert (cases["PREP-023"]["state"], cases["PREP-023"]["provisional"]) == ("passed", False)
     assert cases["PART-008"]["state"] == "not-applicable"
     assert "ConsumableCapacity" in runs.report()["features"]["provisional"]
+
+
+def test_what_shows_on_a_health_stream_or_with_a_claim_is_seen_as_well(runs: Runs) -> None:
+    chosen = ("HLTH-001", "META-001", "STAT-001")
+    for features, seen in (("health,metadata,status", chosen), ("shares", ())):
+        runs.really(f"--dra-driver=fake --features={features}", f"--dra-case={','.join(chosen)}")
+        cases = runs.cases()
+        found = {id for id in chosen if cases[id]["provisional"] and cases[id]["state"] == "passed"}
+        assert found == set(seen)
