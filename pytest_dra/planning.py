@@ -50,7 +50,7 @@ FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
 
 REPLAY_MAX = 64 * 1024
-"""Bytes of a file of histories that are read."""
+"""Bytes of a file of histories: some thousand of them, each of which takes a second."""
 
 BENCHES = 4
 """Benches that keep two cores busy: cases mostly wait for their driver to start."""
@@ -206,7 +206,13 @@ def _replay(settings: Settings) -> tuple[str, ...]:
         return ()
     try:
         with Path(given).open("rb") as file:
-            return histories.from_file(file.read(REPLAY_MAX).decode("utf-8"))
+            data = file.read(REPLAY_MAX + 1)
+        if len(data) > REPLAY_MAX:
+            raise OptionError(
+                f"--dra-replay: {given}: more than {REPLAY_MAX} bytes; want histories in files of "
+                "at most that, played one file after the other"
+            )
+        return histories.from_file(data.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise OptionError(f"--dra-replay: {given}: {error}") from error
 
