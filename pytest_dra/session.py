@@ -15,6 +15,7 @@ from contextlib import suppress
 from pytest_dra.annexes import Annexes
 from pytest_dra.bench import Bench
 from pytest_dra.bench import signs
+from pytest_dra.bench.abroad import Abroad
 from pytest_dra.bench.attached import not_ours
 from pytest_dra.bench.calls import WORKING
 from pytest_dra.bench.patience import time_is_not_judged
@@ -58,6 +59,7 @@ class Session:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._keeper: Keeper | None = None
+        self._abroad = Abroad(declared=plan.profile.launch.writable)
         self._site = self._new_site()
         self._annexes = Annexes(
             plan.benches - 1, self._new_site, self._judge_on, fits=Site.has_plugin
@@ -81,7 +83,7 @@ class Session:
         return self._site.cluster
 
     def _new_site(self) -> Site:
-        return Site(self.plan, self._start_keeper)
+        return Site(self.plan, self._start_keeper, abroad=self._abroad)
 
     def _start_keeper(self) -> Keeper:
         if self._closed:

@@ -61,4 +61,3 @@ def _is_covered(piece: Piece, what: str) -> bool:
 def _within(path: str, directory: str) -> bool:
     inner, outer = PurePosixPath(path), PurePosixPath(directory)
     return ".." not in inner.parts and (inner == outer or outer in inner.parents)
-
