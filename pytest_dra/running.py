@@ -24,6 +24,8 @@ from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.planning import plan_of
+from pytest_dra.profile.plugged import Call
+from pytest_dra.profile.plugged import plugged
 from pytest_dra.recorder import Recorder
 from pytest_dra.report.exits import exit_reason
 from pytest_dra.report.exits import exit_status
@@ -95,6 +97,7 @@ class Run:
         asked: bool,
         judges: bool,
         tell: Tell | None = None,
+        calls: Mapping[str, Call] | None = None,
     ) -> Run:
         """Check the settings and plan the run; nothing is started.
 
@@ -103,11 +106,12 @@ class Run:
             asked: see the class.
             judges: false where pytest only collects: then no directory is made.
             tell: shows the author of an attached driver what it needs.
+            calls: functions of pytest plugins that stand for hooks of the profile, by name.
 
         Raises:
             OptionError: in one sentence, with the option and the way out.
         """
-        settings, plan = plan_of(settings, tell=tell)
+        settings, plan = plan_of(settings, tell=tell, calls=calls)
         output = Path(settings["dra_output"]).absolute()
         try:
             chosen = select(settings["dra_case"], implemented(), catalogue().cases)
@@ -135,6 +139,8 @@ class Run:
             + (f"{len(self.chosen)} cases" if self.asked else "only the paths given")
         ]
         shown = [each for each in self.settings.described() if not each.startswith("driver=")]
+        hooks = ", ".join(plugged(self.session.plan.profile))
+        lines += [f"dra: hooks of pytest plugins: {hooks}"] if hooks else []
         return [*lines, f"dra: {', '.join(shown)}"]
 
     def begin(self) -> None:
