@@ -20,6 +20,7 @@ from pytest_dra.bench.attached import told_of
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
+from pytest_dra.checks.observations import merged
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -47,6 +48,7 @@ from pytest_dra.showing import show_unjudged
 from pytest_dra.site import UNSTARTABLE
 from pytest_dra.site import Outcome
 from pytest_dra.spec import Depth
+from pytest_dra.spec import Json
 
 OK = 0
 FAILED = 1
@@ -88,6 +90,7 @@ class Run:
     asked: bool
     end: End | None = None
     trouble: str = ""
+    observations: list[Json] = dataclasses.field(default_factory=list)
 
     @classmethod
     def prepare(
@@ -201,9 +204,18 @@ class Run:
     def close(self) -> None:
         """End driver, kubelet and API server; what is left then is told beside the report."""
         try:
+            self.observe(self.session.observed())
+        except Exception as error:
+            self.trouble = f"the run could not be looked back at: {error}"
+        try:
             self.session.close()
         except Exception as error:
             self.trouble = f"not everything could be ended or removed: {error}"
+
+    def observe(self, found: Json) -> None:
+        """Keep what this process or a worker of it has seen of the driver."""
+        if found:
+            self.observations.append(found)
 
     def finish(self, status: int) -> int:
         """Write the report; returns the exit status for pytest.
@@ -255,6 +267,7 @@ class Run:
             options=tuple(resolved_options(self.settings)),
             versions=versions_of(facts),
             catalogue=catalogue().hash,
+            observations=merged(self.observations),
         )
 
     def summary(self) -> list[str]:

@@ -18,6 +18,7 @@ from pytest_dra.bench import signs
 from pytest_dra.bench.abroad import Abroad
 from pytest_dra.bench.attached import not_ours
 from pytest_dra.bench.calls import WORKING
+from pytest_dra.bench.observations import observed
 from pytest_dra.bench.patience import time_is_not_judged
 from pytest_dra.cases import Begin
 from pytest_dra.cases import Declared
@@ -44,6 +45,7 @@ from pytest_dra.site import Outcome
 from pytest_dra.site import Site
 from pytest_dra.spec import Case
 from pytest_dra.spec import Depth
+from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 
 BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
@@ -117,6 +119,11 @@ class Session:
     def driver_name(self) -> str:
         """The driver's name as far as it is known."""
         return self._site.driver_name()
+
+    def observed(self) -> Json:
+        """What the run has shown of the driver beside its cases; empty if none was started."""
+        bench = self._site.begun
+        return observed(bench) if bench is not None else {}
 
     # what is judged
 
