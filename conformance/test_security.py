@@ -164,9 +164,11 @@ def _with_canary(bench: Bench, parameters: Json, secret: str) -> Json:
         ) from error
 
 
-@case("SEC-010", Level.SHOULD, apart_s=1)
+@case("SEC-010", Level.SHOULD, settles=True)
 def test_sec_010_inside(dra_bench: Bench) -> None:
     """nothing is written outside the declared directories"""
+    escapes.nothing_may_be_made_abroad(prison.made_abroad(dra_bench))
+    prison.must_work(dra_bench)
     with prison.jailed(dra_bench) as instance:
         prison.cycles(dra_bench, instance, CYCLES)
         escapes.nothing_may_be_made_outside(prison.made_outside(instance))

@@ -7,6 +7,7 @@ from pytest_dra.bench import changes
 from pytest_dra.bench import comeback
 from pytest_dra.bench import history
 from pytest_dra.bench import writing
+from pytest_dra.bench.calls import WORKING
 from pytest_dra.bench.changes import Change
 from pytest_dra.bench.offer import nothing_offered
 from pytest_dra.bench.publishing import WRITES
@@ -62,7 +63,7 @@ def test_slice_015_same_device(dra_bench: Bench) -> None:
     """devices keep their name and pool"""
     seen = dra_bench.restarts.seen()
     if not seen.held:
-        raise Blocked("PREP-023")
+        raise Blocked(WORKING)
     restarts.device_must_stay(
         seen.settled,
         pool=seen.device.pool,

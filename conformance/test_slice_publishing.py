@@ -11,17 +11,18 @@ from pytest_dra.bench import hindrances
 from pytest_dra.bench import history
 from pytest_dra.bench import idling
 from pytest_dra.bench import writing
+from pytest_dra.bench.calls import WORKING
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.offer import nothing_offered
 from pytest_dra.bench.publishing import slices_of
 from pytest_dra.cases import case
 from pytest_dra.checks import pools
-from pytest_dra.checks import prepare
 from pytest_dra.checks import publishing
 from pytest_dra.checks import slices
 from pytest_dra.checks.idleness import Idleness
 from pytest_dra.checks.idleness import single_write
 from pytest_dra.checks.idleness import writes_must_not_repeat
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
@@ -201,8 +202,9 @@ def test_slice_022_v1_alone(dra_bench: Bench) -> None:
         raise nothing_offered(dra_bench.profile)
     instance.plugin()
     claim = dra_bench.claim(dra_bench.devices(1))
-    reply = dra_bench.prepare(claim)
-    prepare.must_succeed(reply, claim.uid, what="Prepare with resource.k8s.io/v1 alone")
+    if dra_bench.prepare(claim).error_for(claim.uid):
+        publishing.served_versions_must_be_used(writing.requests(dra_bench, instance))
+        raise Blocked(WORKING)
 
 
 def _limit(bench: Bench, instance: Instance) -> float:

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_dra.attaching import check_alone
 from pytest_dra.attaching import teller
+from pytest_dra.hookspecs import implemented
 from pytest_dra.options import OptionError
 from pytest_dra.options import check_platform
 from pytest_dra.refusals import check_later_features
@@ -50,7 +51,7 @@ def dra_session(pytestconfig: pytest.Config) -> Iterator[Session]:
         from pytest_dra.session import Session
 
         tell = teller(pytestconfig, Path(settings["dra_output"]).absolute())
-        session = Session(plan_of(settings, tell=tell)[1])
+        session = Session(plan_of(settings, tell=tell, calls=implemented(pytestconfig))[1])
     except OptionError as error:
         pytest.fail(str(error), pytrace=False)
     with session:

@@ -8,6 +8,7 @@ import math
 import shlex
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_dra.bench.attached import Attachment
@@ -37,6 +38,10 @@ from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import Hardware
 from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
+from pytest_dra.profile.model import Previous
+from pytest_dra.profile.plugged import PREVIOUS
+from pytest_dra.profile.plugged import Call
+from pytest_dra.profile.plugged import with_calls
 from pytest_dra.profile.rights import Rights
 from pytest_dra.profile.rights import RightsError
 from pytest_dra.profile.rights import rights_of
@@ -51,7 +56,7 @@ FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
 
 REPLAY_MAX = 64 * 1024
-"""Bytes of a file of histories that are read."""
+"""Bytes of a file of histories: some thousand of them, each of which takes a second."""
 
 BENCHES = 4
 """Benches that keep two cores busy: cases mostly wait for their driver to start."""
@@ -60,15 +65,18 @@ ATTACH_LIMIT_S = 86_400
 """Longest wait for a driver that is attached: a day."""
 
 
-def plan_of(settings: Settings, *, tell: Tell | None = None) -> tuple[Settings, Plan]:
+def plan_of(
+    settings: Settings, *, tell: Tell | None = None, calls: Mapping[str, Call] | None = None
+) -> tuple[Settings, Plan]:
     """The plan of a run, and the settings with what the profile adds to them.
 
-    ``tell`` shows the author of an attached driver what it needs.
+    ``tell`` shows the author of an attached driver what it needs. ``calls`` are functions of pytest
+    plugins, by the name of the profile's hook that they stand for.
 
     Raises:
         OptionError: in one sentence, with the option and the way out.
     """
-    profile = _profile_of(settings)
+    profile = _plugged(_profile_of(settings), calls or {})
     complete = settings.with_profile(_settings_in(profile))
     if complete["dra_cdi_library"] == AUTO:
         complete = complete.instead(
@@ -94,6 +102,25 @@ def _profile_of(settings: Settings) -> DriverProfile:
         return load_profile(path)
     except ProfileError as error:
         raise OptionError(f"--dra-profile: {error}") from error
+
+
+def _plugged(profile: DriverProfile, calls: Mapping[str, Call]) -> DriverProfile:
+    """The profile with what functions of plugins stand for.
+
+    Raises:
+        OptionError: the one that names the previous release returns something else.
+    """
+    found = with_calls(profile, {name: call for name, call in calls.items() if name != PREVIOUS})
+    command = calls[PREVIOUS]() if PREVIOUS in calls else None
+    if command is None:
+        return found
+    words = tuple(command) if isinstance(command, (list, tuple)) else ()
+    if not words or not all(isinstance(word, str) for word in words):
+        raise OptionError(
+            f"pytest_dra_{PREVIOUS}: got {command!r:.100}, want a command as a list of words"
+        )
+    release = Previous(command=words)
+    return dataclasses.replace(found, launch=dataclasses.replace(found.launch, previous=release))
 
 
 def _settings_in(profile: DriverProfile) -> dict[str, str]:
@@ -227,7 +254,13 @@ def _replay(settings: Settings) -> tuple[str, ...]:
         return ()
     try:
         with Path(given).open("rb") as file:
-            return histories.from_file(file.read(REPLAY_MAX).decode("utf-8"))
+            data = file.read(REPLAY_MAX + 1)
+        if len(data) > REPLAY_MAX:
+            raise OptionError(
+                f"--dra-replay: {given}: more than {REPLAY_MAX} bytes; want histories in files of "
+                "at most that, played one file after the other"
+            )
+        return histories.from_file(data.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise OptionError(f"--dra-replay: {given}: {error}") from error
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra import hookspecs
 from pytest_dra.attaching import check_alone
 from pytest_dra.attaching import teller
 from pytest_dra.fixtures import dra_allocator
@@ -50,6 +51,11 @@ __all__ = [
 ]
 
 MARKER = "dra_case(id): a conformance case of pytest-dra"
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let plugins and conftests stand for the profile's hooks."""
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -133,7 +139,13 @@ def _begin(config: pytest.Config, settings: Settings) -> None:
 
     asked = config.stash.get(ASKED, False)
     tell = teller(config, Path(settings["dra_output"]).absolute())
-    run = Run.prepare(settings, asked=asked, judges=not config.option.collectonly, tell=tell)
+    run = Run.prepare(
+        settings,
+        asked=asked,
+        judges=not config.option.collectonly,
+        tell=tell,
+        calls=hookspecs.implemented(config),
+    )
     config.stash[RUN] = run
     config.pluginmanager.register(CaseRunner(config, run), "dra-case-runner")
 

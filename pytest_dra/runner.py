@@ -15,6 +15,9 @@ OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""
 
 BENCH_FIXTURES = frozenset({"dra_bench", "dra_live"})
+OBSERVED = "dra_observations"
+"""What a worker of xdist hands over at its end."""
+
 
 
 class CaseRunner:
@@ -112,8 +115,17 @@ class CaseRunner:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Stop the driver, write the report and decide on the exit status."""
         self._run.close()
+        output: Any = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[OBSERVED] = self._run.observations
         if not self._is_worker and not self._config.option.collectonly:
             session.exitstatus = self._run.finish(int(exitstatus))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker of xdist has seen of its driver."""
+        for found in getattr(node, "workeroutput", {}).get(OBSERVED, ()):
+            self._run.observe(found)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One section: levels and states, verdict, failures, path, command to reproduce."""

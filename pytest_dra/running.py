@@ -21,11 +21,14 @@ from pytest_dra.cases import implemented
 from pytest_dra.cases import is_live
 from pytest_dra.cases import locked
 from pytest_dra.catalogue import catalogue
+from pytest_dra.checks.observations import merged
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.outcome import Outcome
 from pytest_dra.planning import plan_of
+from pytest_dra.profile.plugged import Call
+from pytest_dra.profile.plugged import plugged
 from pytest_dra.recorder import Recorder
 from pytest_dra.refusals import EMBEDDED
 from pytest_dra.refusals import KIND
@@ -48,6 +51,7 @@ from pytest_dra.showing import show_judged
 from pytest_dra.showing import show_unjudged
 from pytest_dra.site import UNSTARTABLE
 from pytest_dra.spec import Depth
+from pytest_dra.spec import Json
 
 OK = 0
 FAILED = 1
@@ -89,6 +93,7 @@ class Run:
     asked: bool
     end: End | None = None
     trouble: str = ""
+    observations: list[Json] = dataclasses.field(default_factory=list)
 
     @classmethod
     def prepare(
@@ -98,6 +103,7 @@ class Run:
         asked: bool,
         judges: bool,
         tell: Tell | None = None,
+        calls: Mapping[str, Call] | None = None,
     ) -> Run:
         """Check the settings and plan the run; nothing is started.
 
@@ -106,11 +112,12 @@ class Run:
             asked: see the class.
             judges: false where pytest only collects: then no directory is made.
             tell: shows the author of an attached driver what it needs.
+            calls: functions of pytest plugins that stand for hooks of the profile, by name.
 
         Raises:
             OptionError: in one sentence, with the option and the way out.
         """
-        settings, plan = plan_of(settings, tell=tell)
+        settings, plan = plan_of(settings, tell=tell, calls=calls)
         output = Path(settings["dra_output"]).absolute()
         try:
             session = Session(plan)
@@ -144,6 +151,8 @@ class Run:
             + (f"{len(self.chosen)} cases" if self.asked else "only the paths given")
         ]
         shown = [each for each in self.settings.described() if not each.startswith("driver=")]
+        hooks = ", ".join(plugged(self.session.plan.profile))
+        lines += [f"dra: hooks of pytest plugins: {hooks}"] if hooks else []
         return [*lines, f"dra: {', '.join(shown)}"]
 
     def begin(self) -> None:
@@ -209,9 +218,18 @@ class Run:
     def close(self) -> None:
         """End driver, kubelet and API server; what is left then is told beside the report."""
         try:
+            self.observe(self.session.observed())
+        except Exception as error:
+            self.trouble = f"the run could not be looked back at: {error}"
+        try:
             self.session.close()
         except Exception as error:
             self.trouble = f"not everything could be ended or removed: {error}"
+
+    def observe(self, found: Json) -> None:
+        """Keep what this process or a worker of it has seen of the driver."""
+        if found:
+            self.observations.append(found)
 
     def finish(self, status: int) -> int:
         """Write the report; returns the exit status for pytest.
@@ -263,6 +281,7 @@ class Run:
             options=tuple(resolved_options(self.settings)),
             versions=versions_of(facts),
             catalogue=catalogue().hash,
+            observations=merged(self.observations),
         )
 
     def summary(self) -> list[str]:

@@ -16,7 +16,10 @@ from contextlib import suppress
 from pytest_dra.annexes import Annexes
 from pytest_dra.bench import Bench
 from pytest_dra.bench import signs
+from pytest_dra.bench.abroad import Abroad
 from pytest_dra.bench.attached import not_ours
+from pytest_dra.bench.calls import WORKING
+from pytest_dra.bench.observations import observed
 from pytest_dra.bench.patience import time_is_not_judged
 from pytest_dra.cases import Begin
 from pytest_dra.cases import Declared
@@ -46,13 +49,11 @@ from pytest_dra.site import UNSTARTABLE
 from pytest_dra.site import Site
 from pytest_dra.spec import Case
 from pytest_dra.spec import Depth
+from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 
 BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
 """States of a prerequisite that make a case pointless; a waived one was accepted on purpose."""
-
-WORKING = "PREP-023"
-"""The case that says that a claim can be prepared at all: the plain cycle needs that."""
 
 
 class Session:
@@ -65,6 +66,7 @@ class Session:
         self.plan = plan
         self._keeper: Keeper | None = None
         self._live = LiveSite(plan, self._start_keeper) if plan.live else None
+        self._abroad = Abroad(declared=plan.profile.launch.writable)
         self._site = self._new_site()
         self._annexes = Annexes(
             plan.benches - 1, self._new_site, self._judge_on, fits=Site.has_plugin
@@ -103,7 +105,7 @@ class Session:
         return self._site.cluster
 
     def _new_site(self) -> Site:
-        return Site(self.plan, self._start_keeper)
+        return Site(self.plan, self._start_keeper, abroad=self._abroad)
 
     def _start_keeper(self) -> Keeper:
         if self._closed:
@@ -148,6 +150,11 @@ class Session:
     def available(self) -> frozenset[str]:
         """Ids of the cases that have a body that fits the run."""
         return live_cases() if self.plan.live else implemented()
+
+    def observed(self) -> Json:
+        """What the run has shown of the driver beside its cases; empty if none was started."""
+        bench = self._site.begun
+        return observed(bench) if bench is not None else {}
 
     # what is judged
 
@@ -237,17 +244,23 @@ class Session:
         None if the case lacks nothing, or would not concern the driver either.
         """
         profile, lacking = self.plan.profile, self._lacking(case)
-        if not lacking or not lacking <= signs.UNASKED or case.depth is Depth.STATIC:
+        if not lacking or not lacking <= signs.SHOWN or case.depth is Depth.STATIC:
             return None
         declared = {**profile.features, **dict.fromkeys(lacking, True)}
         found = dataclasses.replace(profile, features=declared)
         return None if self._not_applicable(case, found) else found
 
     def _shows(self, case: Case) -> bool:
-        """True if the driver has shown all that the profile does not declare."""
+        """True if the driver has shown all that the profile does not declare.
+
+        What shows only with a registration or a claim does so in what the case needs.
+        """
+        lacking = self._lacking(case)
         try:
             self.bench.published()
-            return self._lacking(case) <= signs.unasked(self.bench).keys()
+            if not lacking <= signs.IN_SLICES:
+                self._blockers(case)
+            return lacking <= signs.unasked(self.bench).keys()
         except (BenchError, *UNSTARTABLE):
             return False
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Setup
+from pytest_dra.bench.abroad import Abroad
 from pytest_dra.bench.attached import AttachedBench
 from pytest_dra.cases import Declared
 from pytest_dra.clusters.apiserver import ApiServerCluster
@@ -49,10 +50,14 @@ class Site:
     Args:
         plan: what is judged.
         keeper: gives the keeper of all processes, started.
+        abroad: looks for what drivers make outside their directories, on all sites of a run.
     """
 
-    def __init__(self, plan: Plan, keeper: Callable[[], Keeper]) -> None:
+    def __init__(
+        self, plan: Plan, keeper: Callable[[], Keeper], *, abroad: Abroad | None = None
+    ) -> None:
         self.timeline = Timeline()
+        self._abroad = abroad
         self._plan = plan
         self._keeper = keeper
         self._cluster: Cluster | None = None
@@ -133,6 +138,7 @@ class Site:
             soak=plan.soak,
             replay=plan.replay,
             patient=plan.patient,
+            abroad=self._abroad,
         )
         return AttachedBench(setup, plan.attachment) if plan.attachment else Bench(setup)
 

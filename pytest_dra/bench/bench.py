@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
 
+from pytest_dra.bench import abroad
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Claims
 from pytest_dra.bench.claims import Wanted
@@ -73,12 +74,10 @@ class Bench(Offering):
         self.reverts: bool | None = None
         self._held: dict[str, Claim] = {}
         self._dirty = ""
-        self._lent = False
-        self._closed = False
+        self._lent = self._closed = False
         self.warnings = Warnings()
         self._registration: Registration | Violation | None = None
-        self._answered = False
-        self._mute = ""
+        self._answered, self._mute = False, ""
         self._judged = MUTE
         self._unstartable: LaunchError | None = None
         # Further benches of the run, for cases that look back at all of it.
@@ -373,8 +372,9 @@ class Bench(Offering):
         self._held.clear()
         used = [claim.uid for claim in self.claims.living]
         self.claims.delete_all()
-        if self._primary is not None and not self._dirty:
-            self._dirty = self._leftovers(used)
+        if self._primary is not None:
+            abroad.look(self._primary)
+            self._dirty = self._dirty or self._leftovers(used)
 
     def _leftovers(self, uids: Sequence[str]) -> str:
         instance = self.instance

@@ -40,6 +40,7 @@ SOAK_S = 60.0
 """How long it is looked at in a soak."""
 
 WORKING = "PREP-023"
+"""The case that says that a claim can be prepared at all."""
 
 
 def client_of(bench: Bench) -> tuple[DraClient, str]:

@@ -98,8 +98,14 @@ class CrashPoints:
         return self._strike({"after_s": seconds}, call)
 
     def _hooked(self, number: int, method: str, call: Call) -> Strike:
-        command = (*self._hook, method, str(number))
-        hooks.run(self._instance, command, name="hooks.crash_point")
+        told = {"method": method, "number": str(number)}
+        hooks.run(
+            self._instance,
+            self._hook,
+            name="hooks.crash_point",
+            values=told,
+            appended=tuple(told.values()),
+        )
         reply = call()
         deadline = Deadline.after(0.0 if reply.ok else HOOKED_DEATH_S)
         until(self._instance.timeline, lambda: self._instance.over, deadline)

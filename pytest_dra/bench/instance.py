@@ -12,13 +12,13 @@ from typing import ClassVar
 from pytest_dra import cdi
 from pytest_dra.api.names import driver_name_error
 from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.bench import abroad
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
 from pytest_dra.bench.devices import published_on
 from pytest_dra.bench.node import Node
 from pytest_dra.bench.obituary import add_condition
-from pytest_dra.bench.obituary import lacking
 from pytest_dra.bench.obituary import obituary_of
 from pytest_dra.bench.preparation import Preparation
 from pytest_dra.bench.publishing import DELETIONS
@@ -115,7 +115,7 @@ class Instance:
         self._cluster = cluster
         self.place = node
         self._expected_name = driver_name
-        self.user = self._write_kubeconfig()
+        self.user = node.introduce(name)
         self.kubelet = Kubelet(
             registry_dir=self.directories.registry_dir,
             timeline=timeline,
@@ -207,7 +207,7 @@ class Instance:
         self.driver.kill()
         self.kubelet.stop()
         self.place.wipe()
-        self._write_kubeconfig()
+        self.place.introduce(self.name)
         self.place.wipe_slices(None)
         self.start()
 
@@ -340,6 +340,7 @@ class Instance:
         began = len(self.timeline)
         reply = self._call(PREPARE, claims, timeout_s)
         self.preparations.append(self.specs.prepared(claims, reply, began=began))
+        abroad.look(self)
         return reply
 
     def unprepare(self, claims: Sequence[Claim], *, timeout_s: float | None = None) -> NodeReply:
@@ -380,7 +381,7 @@ class Instance:
     def add_obituary(self, violation: Violation) -> None:
         """Say in the finding what has become of driver and node, which mostly explains it."""
         until(self.timeline, lambda: self.over, Deadline.after(END_NOTED_S))
-        add_condition(violation, self.driver, self.directories, lacking(self))
+        add_condition(violation, self)
 
     def socket_path(self, endpoint: str) -> Path:
         """The file that an endpoint of GetInfo can only mean, however it is written.
@@ -395,6 +396,3 @@ class Instance:
         text = f"the kubelet wipes the slices of {driver or 'all drivers'}"
         self.timeline.add(Mark(text=text, instance=self.name))
         self.place.wipe_slices(driver)
-
-    def _write_kubeconfig(self) -> str:
-        return self.place.introduce(self.name)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from pytest_dra.api.names import driver_name_error
 from pytest_dra.api.resources import NODES
 from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.bench.abroad import Abroad
 from pytest_dra.clusters.protocol import Accounts
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.clusters.protocol import ClusterError
@@ -44,6 +45,7 @@ class Node:
             without a jail.
         in_cluster: the driver finds the API server as from within a pod; only with a jail.
         trees: what the driver sees at further paths in the jail (``launch.trees``).
+        abroad: looks at the host for what the driver makes there; without a jail only.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Node:
         reads_boot_id: bool = True,
         in_cluster: bool = False,
         trees: Mapping[str, Path] = MappingProxyType({}),
+        abroad: Abroad | None = None,
     ) -> None:
         self.name = name
         self.account: Mapping[str, str] = MappingProxyType({})
@@ -71,10 +74,13 @@ class Node:
         if self._account_dir is not None:
             extra[ACCOUNT_DIR] = self._account_dir
         self.jail = Jail(directories, extra=extra, trees=trees) if jailed else None
+        self.abroad = abroad if self.jail is None else None
         self._boot_id = self.jail.boot_id if self.jail is not None else _host_boot_id()
 
     def make(self) -> None:
         """Make the Node object, or bring the one that is there up to date."""
+        if self.abroad is not None:
+            self.abroad.begin()
         labels = {"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux"}
         try:
             self._cluster.admin().create(NODES, {"metadata": {"name": self.name, "labels": labels}})

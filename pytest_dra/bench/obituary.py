@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dra.bench import abroad
 from pytest_dra.checks import rights
 from pytest_dra.launch import Driver
-from pytest_dra.launch import NodeDirectories
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
 
@@ -32,11 +32,17 @@ def obituary_of(driver: Driver) -> str:
     return ""
 
 
-def add_condition(
-    violation: Violation, driver: Driver, directories: NodeDirectories, refused: str
-) -> None:
+def add_condition(violation: Violation, instance: Instance) -> None:
     """Say in a finding what is wrong with the driver as a process, its node or its rights."""
-    for fact in (obituary_of(driver), _standstill_of(driver), directories.damage(), refused):
+    driver, place = instance.driver, instance.place
+    abroad.look(instance)
+    for fact in (
+        obituary_of(driver),
+        _standstill_of(driver),
+        place.directories.damage(),
+        lacking(instance),
+        abroad.told(place.abroad.found, after=str(violation.got)) if place.abroad else "",
+    ):
         if fact and fact not in str(violation.got):
             violation.got = f"{violation.got}; {fact}"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.residue import DEPTH_LIMIT
 from pytest_dra.bench.residue import ENTRY_LIMIT
 
 WORD_BYTES: Final = 6
@@ -59,20 +60,20 @@ class Outside:
 
         Above the node's directories those that have one of the words in their name.
         """
-        found = dict(itertools.islice(self._below(self._root), ENTRY_LIMIT))
+        found = dict(itertools.islice(self._below(self._root, DEPTH_LIMIT), ENTRY_LIMIT))
         for directory in list(self._root.parents)[:LEVELS]:
             for path in _entries(directory):
                 if self.new in path.name or self.there in path.name:
                     found[str(path)] = _signature(path)
         return found
 
-    def _below(self, directory: Path) -> Iterator[tuple[str, object]]:
+    def _below(self, directory: Path, depth: int) -> Iterator[tuple[str, object]]:
         for path in _entries(directory):
             if path in self._skipped:
                 continue
             yield str(path.relative_to(self._root)), _signature(path)
-            if path.is_dir() and not path.is_symlink():
-                yield from self._below(path)
+            if depth > 0 and path.is_dir() and not path.is_symlink():
+                yield from self._below(path, depth - 1)
 
 
 def _entries(directory: Path) -> list[Path]:

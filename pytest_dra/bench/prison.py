@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import contextmanager
+from typing import Final
 
+from pytest_dra.bench import abroad
 from pytest_dra.bench.bench import Bench
+from pytest_dra.bench.calls import WORKING
 from pytest_dra.bench.claims import Wanted
 from pytest_dra.bench.claims import results_of
 from pytest_dra.bench.instance import Instance
@@ -17,7 +21,7 @@ from pytest_dra.profile import Hardware
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import UnsupportedEnvironment
 
-WORKING = "PREP-023"
+UNKNOWN_MAX: Final = 3
 
 
 @contextmanager
@@ -51,6 +55,38 @@ def jailed(bench: Bench) -> Iterator[Instance]:
         yield instance
     finally:
         bench.discard(instance)
+
+
+def made_abroad(bench: Bench) -> Mapping[str, str]:
+    """What the drivers of this run have made on the host, where they are not jailed, by path.
+
+    What others may have made is a remark.
+    """
+    seen = bench.setup.abroad
+    if seen is None or bench.setup.jailed:
+        return {}
+    abroad.look(bench.instance)
+    if seen.unknown:
+        listed = ", ".join(seen.unknown[:UNKNOWN_MAX])
+        bench.warnings.add(f"appeared in this run, and nothing shows by whom: {listed}")
+    return dict(seen.found)
+
+
+def must_work(bench: Bench) -> None:
+    """A jailed driver is asked for only what the driver under test does without.
+
+    Raises:
+        Blocked: it is not registered in time, or cannot prepare a claim.
+    """
+    instance = bench.instance
+    left_s = instance.began + instance.budgets.start - bench.timeline.now()
+    if instance.plugin(within_s=max(0.0, left_s)) is None:
+        raise Blocked(WORKING)
+    bench.plain_cycle()
+    if all(
+        each.reply.error_for(claim.uid) for each in instance.preparations for claim in each.claims
+    ):
+        raise Blocked(WORKING)
 
 
 def cycles(bench: Bench, instance: Instance, count: int) -> None:

@@ -25,12 +25,15 @@ class Tree:
     sizes: Mapping[str, int]
 
     @classmethod
-    def of(cls, roots: Mapping[str, Path]) -> Tree:
-        """Look at each root now; links are listed and never followed, nor is a root that is one."""
+    def of(cls, roots: Mapping[str, Path], *, depth: int = DEPTH_LIMIT) -> Tree:
+        """Look at each root now; links are listed and never followed, nor is a root that is one.
+
+        ``depth``: folders below a root that are looked into.
+        """
         sizes: dict[str, int] = {}
         for label, root in roots.items():
             if not root.is_symlink():
-                _walk(root, label, sizes, DEPTH_LIMIT)
+                _walk(root, label, sizes, depth)
         return cls(sizes)
 
     @classmethod

@@ -6,6 +6,7 @@ import dataclasses
 import secrets
 from collections.abc import Callable
 
+from pytest_dra.bench.abroad import Abroad
 from pytest_dra.bench.family import equipped
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.node import Node
@@ -32,6 +33,7 @@ class Setup:
     ``registry_bytes``: so long is the path of the registry at least.
     ``patient``: deadlines are lifted. ``makes``: an instance, from its arguments.
     ``soak``: whether cases do more than usual. ``replay``: histories to play instead.
+    ``abroad``: looks for what drivers make outside their directories.
     """
 
     cluster: Cluster
@@ -48,6 +50,7 @@ class Setup:
     patient: bool = False
     soak: Soak = dataclasses.field(default_factory=Soak)
     replay: tuple[str, ...] = ()
+    abroad: Abroad | None = None
     makes: Callable[..., Instance] = Instance
 
     def instance(self, letter: str, *, nodes: set[str], devices: int | None = None) -> Instance:
@@ -68,6 +71,7 @@ class Setup:
             reads_boot_id=self.profile.driver.reads_boot_id,
             in_cluster=self.profile.launch.in_cluster,
             trees=self.profile.launch.trees,
+            abroad=self.abroad,
         )
         return self.makes(
             name=name,

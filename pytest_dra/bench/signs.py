@@ -51,12 +51,15 @@ BY_CDI: Final = "CDIInjection"
 
 STATUS: Final = "DeviceStatus"
 
-UNASKED: Final = IN_SLICES | {STATUS}
-"""Features whose cases concern a driver that shows them and does not declare them."""
+HEALTH: Final = "DeviceHealth"
 
 OF_CLAIMS: Final = frozenset({BY_CDI, "DeviceMetadata", STATUS})
 OF_FAULTS: Final = frozenset({"DeviceTaints", "HealthMessage"})
 """Features that show when a claim is prepared, and when a device is faulty."""
+
+SHOWN: Final = IN_SLICES | OF_CLAIMS | OF_FAULTS | {HEALTH}
+"""Features that a driver shows without being asked, so that their cases concern it where it does
+not declare them, too; the others are a matter of their own cases, which ask for them."""
 
 SHOWN_S: Final = 30.0
 """How long a driver may take for that."""
@@ -89,14 +92,26 @@ def _in_slices(specs: list[Json], devices: list[Json]) -> Iterator[tuple[str, st
 
 
 def unasked(bench: Bench) -> dict[str, str]:
-    """Features of :data:`UNASKED` with the sign that the driver under test has shown so far."""
-    return {**in_slices(bench.slices_as_sent()), **_written(bench, {bench.instance.user})}
+    """Features of :data:`SHOWN` with the sign that the driver under test has shown so far.
+
+    A health service that is advertised and declines is none that its cases could judge.
+    """
+    instance = bench.instance
+    reports = bench.timeline.entries(
+        HealthReport, where=lambda event: event.instance == instance.name
+    )
+    return {
+        **in_slices(bench.slices_as_sent()),
+        **_reported(entry.event for entry in reports),
+        **_written(bench, {instance.user}),
+        **_prepared(bench),
+    }
 
 
 def advertised(versions: Iterable[str]) -> dict[str, str]:
     """Features with their sign in what GetInfo advertises."""
     found = [service for service in versions if service in HEALTH_METHODS]
-    return {"DeviceHealth": f"{found[0]} in GetInfo"} if found else {}
+    return {HEALTH: f"{found[0]} in GetInfo"} if found else {}
 
 
 def of_run(bench: Bench) -> dict[str, str]:
@@ -109,6 +124,11 @@ def of_run(bench: Bench) -> dict[str, str]:
     found |= advertised(versions)
     found |= _reported(entry.event for entry in bench.timeline.entries(HealthReport))
     found |= _written(bench, bench.places)
+    return found | _prepared(bench)
+
+
+def _prepared(bench: Bench) -> dict[str, str]:
+    found = {}
     for preparation in bench.instance.preparations:
         if any(ids for _, ids in preparation.ids()):
             found[BY_CDI] = "CDI ids in a response"
@@ -121,7 +141,7 @@ def of_run(bench: Bench) -> dict[str, str]:
 def _reported(reports: Iterable[HealthReport]) -> Mapping[str, str]:
     found = {}
     for report in reports:
-        found["DeviceHealth"] = "a message on a health stream"
+        found[HEALTH] = "a message on a health stream"
         if any(device.get("message") for device in report.devices):
             found["HealthMessage"] = "a message in a health report"
     return found
@@ -171,11 +191,6 @@ def provoke(bench: Bench, features: Collection[str]) -> dict[str, str]:
 def _wait(bench: Bench, features: Collection[str]) -> None:
     deadline = Deadline.after(bench.within(SHOWN_S))
     until(bench.timeline, lambda: set(features) <= of_run(bench).keys(), deadline)
-
-
-SHOWN: Final = IN_SLICES | OF_CLAIMS | OF_FAULTS | {"DeviceHealth"}
-"""Features that a driver shows without being asked; the others are a matter of their own cases,
-which ask for them."""
 
 
 def declared(bench: Bench) -> dict[str, str]:

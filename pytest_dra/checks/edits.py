@@ -49,7 +49,7 @@ def host_paths(edits: Json) -> Iterator[str]:
         if not _is_specified(node):
             yield _node_path(node)
     for mount in edits.get("mounts", ()):
-        if _is_of_host(mount):
+        if is_of_host(mount):
             yield mount["hostPath"]
     for hook in edits.get("hooks", ()):
         yield hook["path"]
@@ -86,7 +86,7 @@ def host_paths_must_exist(
                 "in the edits",
                 proof=tuple(proof),
             )
-    sources = [("mount", m["hostPath"]) for m in edits.get("mounts", ()) if _is_of_host(m)]
+    sources = [("mount", m["hostPath"]) for m in edits.get("mounts", ()) if is_of_host(m)]
     hooks = [("hook", hook["path"]) for hook in edits.get("hooks", ())]
     for kind, path in sources + hooks:
         if path not in absent and path in host and host[path].target is FileKind.MISSING:
@@ -109,7 +109,7 @@ def mounts_must_be_binds(
     """Each mount of a file or directory of the host has ``bind`` or ``rbind`` as an option."""
     for mount in edits.get("mounts", ()):
         options = mount.get("options") or []
-        if not _is_of_host(mount) or any(each in options for each in BIND_OPTIONS):
+        if not is_of_host(mount) or any(each in options for each in BIND_OPTIONS):
             continue
         if host.get(mount["hostPath"], UNKNOWN).target in (FileKind.FILE, FileKind.DIRECTORY):
             raise Violation(
@@ -132,7 +132,7 @@ def _is_specified(node: Json) -> bool:
     return bool(kind) and (node.get("major", 0) != 0 or kind == _FIFO_TYPE)
 
 
-def _is_of_host(mount: Json) -> bool:
+def is_of_host(mount: Json) -> bool:
     """True unless the mount is one of a file system of its own, such as tmpfs."""
     return mount.get("type", "") in _NO_FILE_SYSTEM or any(
         each in BIND_OPTIONS for each in mount.get("options") or ()

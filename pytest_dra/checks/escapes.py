@@ -15,6 +15,9 @@ SHOWN: Final = 40
 """Characters of a name that are shown."""
 
 
+SHOWN_PATHS: Final = 3
+
+
 def odd_names(new: str, there: str) -> tuple[str, ...]:
     """Names with parts of paths, a line break, or too many characters.
 
@@ -41,9 +44,10 @@ def nothing_outside_may_change(
         ("changed", {path for path, seen in after.items() if before.get(path, seen) != seen}),
     ):
         if paths:
+            listed = ", ".join(sorted(paths)[:SHOWN_PATHS])
             raise Violation(
                 what,
-                got=f"{word} outside the driver's directories: {', '.join(sorted(paths)[:3])}",
+                got=f"{word} outside the driver's directories: {listed}",
                 want="an error or OK, and nothing touched outside data and CDI directories",
             )
 
@@ -57,9 +61,25 @@ def nothing_may_be_made_outside(made: Collection[str]) -> None:
     if made:
         raise Violation(
             "the file system of the driver after three claims",
-            got=f"made outside its directories: {', '.join(sorted(made)[:3])}",
+            got=f"made outside its directories: {', '.join(sorted(made)[:SHOWN_PATHS])}",
             want="writes only in plugin, registry, CDI and temporary directories, and in "
             "launch.writable",
+        )
+
+
+def nothing_may_be_made_abroad(found: Mapping[str, str]) -> None:
+    """A driver that is not jailed makes nothing in the host's own places.
+
+    Args:
+        found: paths with the case in which each was first seen ("" for none).
+    """
+    if found:
+        shown = [f"{path} ({case})" if case else path for path, case in sorted(found.items())]
+        raise Violation(
+            "the host's directories beside the driver",
+            got=f"made outside its directories: {', '.join(shown[:SHOWN_PATHS])}",
+            want="writes only in the directories that it was told (placeholders), or --dra-jail "
+            "for a driver whose paths are fixed",
         )
 
 

@@ -112,10 +112,10 @@ def dropped_fields_must_be_told(fields: Iterable[str], *, log: str, events: Iter
 
 
 def served_versions_must_be_used(requests: Iterable[Entry[ApiRequest]]) -> None:
-    """No slice is asked for under a version of resource.k8s.io that is not served.
+    """Nothing is asked for under a version of resource.k8s.io that is not served.
 
     Args:
-        requests: of a driver that has published nothing.
+        requests: of a driver that has published nothing, or cannot prepare a claim.
     """
     for entry in requests:
         event = entry.event

@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
+from pytest_dra.checks.edits import is_of_host
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 
 KERNEL: Final = ("/dev", "/proc", "/sys")
 """What lies there is the kernel's; device nodes are what CDI is for."""
-
-NO_PATHS: Final = ("", "none")
-"""Types of a mount whose source is a path, beside the option ``bind``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def pieces(edits: Json, *, own: Collection[str]) -> Iterator[Piece]:
         yield Piece(str(hook.get("path", "")), name=str(hook.get("hookName", "")))
     for mount in edits.get("mounts", ()):
         path = str(mount.get("hostPath", ""))
-        if _is_path(mount) and not any(_within(path, each) for each in (*KERNEL, *own)):
+        if is_of_host(mount) and not any(_within(path, each) for each in (*KERNEL, *own)):
             yield Piece(path)
 
 
@@ -63,8 +61,3 @@ def _is_covered(piece: Piece, what: str) -> bool:
 def _within(path: str, directory: str) -> bool:
     inner, outer = PurePosixPath(path), PurePosixPath(directory)
     return ".." not in inner.parts and (inner == outer or outer in inner.parents)
-
-
-def _is_path(mount: Json) -> bool:
-    options = mount.get("options") or ()
-    return mount.get("type", "") in (*NO_PATHS, "bind") or any("bind" in each for each in options)

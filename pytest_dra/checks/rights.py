@@ -164,13 +164,27 @@ def all_must_be_covered(requests: Iterable[Entry[ApiRequest]], grants: Collectio
         )
 
 
+def rules_of(requests: Iterable[ApiRequest]) -> list[str]:
+    """The rules that cover requests, as they stand in a role."""
+    found: dict[Rule, set[str]] = {}
+    for each in requests:
+        if each.resource:
+            full = f"{each.resource}/{each.subresource}".rstrip("/")
+            found.setdefault((each.group, full, ""), set()).add(each.verb)
+    return [_text(rule, verbs) for rule, verbs in sorted(found.items())]
+
+
 def unused(requests: Collection[ApiRequest], grants: Iterable[Grant]) -> str:
     """The verbs that are granted on named resources and were not used, for a remark; or empty.
 
     A run with few requests says nothing.
     """
-    if len(requests) < TELLING:
-        return ""
+    texts = idle_rights(requests, grants) if len(requests) >= TELLING else []
+    return f"granted and never used in this run: {'; '.join(texts)}" if texts else ""
+
+
+def idle_rights(requests: Iterable[ApiRequest], grants: Iterable[Grant]) -> list[str]:
+    """The verbs that are granted on named resources and were not used, by resource."""
     asked = {
         (each.group, f"{each.resource}/{each.subresource}".rstrip("/"), each.verb)
         for each in requests
@@ -182,8 +196,7 @@ def unused(requests: Collection[ApiRequest], grants: Iterable[Grant]) -> str:
                 for verb in _texts(grant.rule, "verbs"):
                     if "*" not in (group, resource, verb) and (group, resource, verb) not in asked:
                         idle.setdefault(resource, set()).add(verb)
-    texts = [f"{', '.join(sorted(verbs))} of {name}" for name, verbs in sorted(idle.items())]
-    return f"granted and never used in this run: {'; '.join(texts)}" if texts else ""
+    return [f"{', '.join(sorted(verbs))} of {name}" for name, verbs in sorted(idle.items())]
 
 
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
+from typing import Any
 
 from pytest_dra.catalogue import catalogue
 from pytest_dra.report.plain import plain
@@ -41,7 +42,9 @@ BEHAVIOURS = {
 
 
 def document(run: RunResult, summary: Summary) -> Json:
-    """The report of a run. Nothing but ``startedAt`` and ``duration...`` tells two runs apart.
+    """The report of a run.
+
+    Nothing but ``startedAt``, ``duration...`` and ``observations`` tells two runs apart.
 
     Every string is redacted; the keys are in no order (the writer sorts them).
     """
@@ -85,8 +88,19 @@ def document(run: RunResult, summary: Summary) -> Json:
         "startedAt": _moment(run.started),
         "durationSeconds": round(run.duration_s, SECONDS_DIGITS),
     }
+    if run.observations:
+        data["observations"] = _plain(run.observations)
     safe = redacted_data(data)
     return safe if isinstance(safe, dict) else data
+
+
+def _plain(value: Any) -> Any:
+    """Names in it are the driver's."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return plain(value) if isinstance(value, str) else value
 
 
 def _identity(run: RunResult) -> Json:

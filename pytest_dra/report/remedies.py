@@ -19,6 +19,9 @@ from pytest_dra.report.results import State
 DEFAULT_SOURCE = "default"
 """Provenance of an option that need not be repeated."""
 
+HOOKS = "hooks."
+"""Fields of the profile in whose place a pytest plugin can do the work."""
+
 OUTPUT_OPTION = "--dra-output"
 CASE_OPTION = "--dra-case"
 
@@ -43,7 +46,9 @@ def remedy(result: CaseResult) -> str:
     if reason.startswith(INPUT_MISSING):
         fields = reason.removeprefix(INPUT_MISSING).split(", ")
         given = [f"{field} ({catalogue().inputs.get(field, 'see the schema')})" for field in fields]
-        return f"give {', '.join(given)} in the profile (--dra-profile)"
+        ways = [f"pytest_dra_{field.removeprefix(HOOKS)}" for field in fields if HOOKS in field]
+        instead = f", or implement {', '.join(ways)} in a conftest" if ways else ""
+        return f"give {', '.join(given)} in the profile (--dra-profile){instead}"
     return ""
 
 

@@ -214,6 +214,8 @@ class RunResult:
         started: an aware point in time.
         versions: of the suite and of what it runs on, by name.
         catalogue: the hash of the catalogue.
+        observations: what the run has shown of the driver beside its cases
+            (``checks.observations``); empty if none was started.
     """
 
     driver: str
@@ -229,6 +231,7 @@ class RunResult:
     options: tuple[Option, ...] = ()
     versions: Mapping[str, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     catalogue: str = ""
+    observations: Json = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         have = {each.case.id for each in self.results}

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_dra.checks import observations
 from pytest_dra.report.document import DISCLAIMER
+from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import spelled_ids
 from pytest_dra.report.redaction import redacted
 from pytest_dra.report.remedies import command
@@ -67,6 +69,7 @@ def summary_lines(
     """
     lines = [*_failures(run), *_table(summary.counts), ""]
     lines += [*_verdicts(run, summary), *_warnings(run), *_lacking(run), *_provisional(run)]
+    lines += [one_line(line) for line in observations.lines(run.observations)]
     lines += remarks
     if report is not None:
         lines.append(f"report: {report}")

@@ -160,6 +160,6 @@ def test_a_hook_that_fails_is_no_fault_of_the_driver(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("pytest_dra.bench.hooks.environment", lambda *_: dict(os.environ))
     instance, did = hooked(over=False)
     with CrashPoints(instance, hook=("false",)) as points:
-        with pytest.raises(UnsupportedEnvironment, match=r"hooks\.crash_point ended with 1"):
+        with pytest.raises(UnsupportedEnvironment, match=r"hooks\.crash_point: ended with 1"):
             points.at(1, "NodePrepareResources", lambda: ANSWER)
     assert did == []

@@ -127,6 +127,7 @@ HOOK: Json = {"hookName": "createContainer", "path": "/bin/true"}
         ({"hooks": [HOOK]}, [Piece("/bin/true", "createContainer")]),
         ({"mounts": [{"hostPath": "/opt/x", "options": ["ro"]}]}, [Piece("/opt/x")]),
         ({"mounts": [{"hostPath": "/opt/x", "type": "bind"}]}, [Piece("/opt/x")]),
+        ({"mounts": [{"hostPath": "/opt/x", "type": "rbind"}]}, [Piece("/opt/x")]),
         ({"mounts": [{"hostPath": "/dev/x"}, {"hostPath": "/sys/y"}]}, []),
         ({"mounts": [{"hostPath": "/plug/d/shared"}, {"hostPath": "/cdi"}]}, []),
         ({"mounts": [{"hostPath": "/plug/../etc"}]}, [Piece("/plug/../etc")]),

@@ -65,10 +65,11 @@ def test_a_warning_reaches_terminal_report_and_junit(runs: Runs, workers: tuple[
     assert [each.text for each in junit.iter("system-out")] == ["PREP-015 is slow"]
 
 
+TIMES = ("startedAt", "durationSeconds", "observations")
+
+
 def without_times(report: dict[str, Any]) -> dict[str, Any]:
-    stripped = {
-        key: value for key, value in report.items() if key not in ("startedAt", "durationSeconds")
-    }
+    stripped = {key: value for key, value in report.items() if key not in TIMES}
     stripped["cases"] = [
         {key: value for key, value in each.items() if key != "durationSeconds"}
         for each in report["cases"]

@@ -109,6 +109,9 @@ def test_histories_are_read_from_a_file(tmp_path: Path) -> None:
     file.write_text("AZ", "utf-8")
     with pytest.raises(OptionError, match=r"--dra-replay: .*'Z' is no step of a history"):
         plan_of(given)
+    file.write_text("ABAb\n" * 20_000, "utf-8")
+    with pytest.raises(OptionError, match=r"--dra-replay: .*history.txt: more than 65536 bytes"):
+        plan_of(given)
 
 
 def test_a_soak_has_a_seed_that_is_shown() -> None:

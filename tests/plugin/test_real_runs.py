@@ -75,3 +75,32 @@ def test_a_feature_that_is_seen_and_not_declared_makes_its_cases_provisional(run
     assert (cases["PREP-023"]["state"], cases["PREP-023"]["provisional"]) == ("passed", False)
     assert cases["PART-008"]["state"] == "not-applicable"
     assert "ConsumableCapacity" in runs.report()["features"]["provisional"]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_what_a_run_shows_beside_the_cases_is_told(runs: Runs, workers: tuple[str, ...]) -> None:
+    chosen = "--dra-case=HLTH-001,SEC-002,UNP-001"
+    done = runs.really("--dra-driver=fake --features=health", chosen, *workers)
+    done.stdout.fnmatch_lines(
+        [
+            "observed: * s idle, 0 slice writes in them",
+            "observed: requests of the API: resource.k8s.io/v1 (*), v1 (*)",
+            "observed: calls of the kubelet: v1.DRAPlugin (*)",
+            "observed: health by v1.DRAResourceHealth, *, lease * s",
+        ]
+    )
+    seen = runs.report()["observations"]
+    rights = seen["rights"]
+    assert (rights["granted"], rights["lacking"]) == (True, [])
+    assert "get of nodes" not in rights["unused"]
+    assert any("resources: [nodes], verbs: [get]" in rule for rule in rights["used"])
+    assert any(each["reports"] for each in seen["health"])
+
+
+def test_what_shows_on_a_health_stream_or_with_a_claim_is_seen_as_well(runs: Runs) -> None:
+    chosen = ("HLTH-001", "META-001", "STAT-001")
+    for features, seen in (("health,metadata,status", chosen), ("shares", ())):
+        runs.really(f"--dra-driver=fake --features={features}", f"--dra-case={','.join(chosen)}")
+        cases = runs.cases()
+        found = {id for id in chosen if cases[id]["provisional"] and cases[id]["state"] == "passed"}
+        assert found == set(seen)
