@@ -62,6 +62,7 @@ class Outcome:
 
     ``traffic`` is what the timeline has of the case, and ``log`` the end of the driver's output
     when it had ended: both are empty for a case that was decided without running.
+    ``lapse`` is what is wrong where the case that blocks this one has passed.
     ``cluster_logs`` are the ends of the output of the cluster's own programs, by name.
     """
 
@@ -69,6 +70,7 @@ class Outcome:
     error: BaseException | None = None
     traffic: tuple[Entry[Any], ...] = ()
     log: str = ""
+    lapse: Blocked | None = None
     cluster_logs: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -219,7 +221,8 @@ class Site:
         took = time.monotonic() - began
         return Outcome(
             dataclasses.replace(result, duration_s=took, notes=notes),
-            error,
+            None if isinstance(error, Blocked) else error,
+            lapse=error if isinstance(error, Blocked) else None,
             traffic=tuple(self.timeline.all(since=serial)[-TRAFFIC_LIMIT:]),
             log=self.driver_log(),
             cluster_logs=self.cluster_logs(),
@@ -238,7 +241,7 @@ class Site:
             lines = excerpt(self.timeline, violation.proof, since=serial)
             return failed(case, violation, excerpt=lines), violation
         except Blocked as blocked:
-            return not_run(case, blocked_by([blocked.by])), None
+            return not_run(case, blocked_by([blocked.by])), blocked
         except NotApplicable as reason:
             return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=str(reason)), None
         except UnsupportedEnvironment as reason:

@@ -36,7 +36,7 @@ from pytest_dra.bench.setup import RANDOM_BYTES
 from pytest_dra.bench.setup import Setup
 from pytest_dra.bench.warnings import Warnings
 from pytest_dra.checks import cdi_specs
-from pytest_dra.checks.prepare import UNPREPARE
+from pytest_dra.checks import prepare
 from pytest_dra.launch import LaunchError
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Case
@@ -78,7 +78,7 @@ class Bench(Offering):
         self.warnings = Warnings()
         self._registration: Registration | Violation | None = None
         self._answered = False
-        self._mute = ""
+        self._mute: Blocked | None = None
         self._judged = MUTE
         self._unstartable: LaunchError | None = None
         # Further benches of the run, for cases that look back at all of it.
@@ -265,8 +265,8 @@ class Bench(Offering):
         found = self.registration()
         try:
             info = found.info()
-        except Violation:
-            self._mute = self._judged if self._answered else MUTE
+        except Violation as violation:
+            self._mute = Blocked(self._judged if self._answered else MUTE, violation)
             raise
         self._answered = True
         return info
@@ -285,7 +285,7 @@ class Bench(Offering):
                 if self._answered:
                     raise
         if self._mute:
-            raise Blocked(self._mute)
+            raise self._mute
         return self.registration()
 
     def forget(self) -> None:
@@ -324,8 +324,9 @@ class Bench(Offering):
             raise
         except BaseException as error:
             self._dirty = f"{case.id} did not pass"
-            if isinstance(error, Violation) and self._primary is not None:
-                self._primary.add_obituary(error)
+            found = error.finding if isinstance(error, Blocked) else error
+            if isinstance(found, Violation) and self._primary is not None:
+                self._primary.add_obituary(found)
             self._take_back(unprepare=False)
             raise
         else:
@@ -350,10 +351,10 @@ class Bench(Offering):
     def _must_work(self, case: Case) -> None:
         instance = self.instance
         instance.plugin()
-        if not instance.is_silent(UNPREPARE):
+        if not instance.is_silent(prepare.UNPREPARE):
             self.plain_cycle()
-        if instance.is_silent(UNPREPARE) and case.id != NO_RELEASE:
-            raise Blocked(NO_RELEASE)
+        if instance.is_silent(prepare.UNPREPARE) and case.id != NO_RELEASE:
+            raise Blocked(NO_RELEASE, prepare.silence())
 
     @property
     def clean(self) -> bool:

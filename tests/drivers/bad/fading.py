@@ -1,4 +1,4 @@
-"""Good for a while: ``python -m tests.drivers.bad.fading HOW SECONDS [SWITCHES OF THE GOOD DRIVER]``.
+"""Good for a while: ``python -m tests.drivers.bad.fading HOW SECONDS [SWITCHES]``.
 
 So many seconds after the start of each process it stops (SIGSTOP), exits (code 7 and a message),
 hangs (no call is answered any more, sockets and slices stay) or refuses (each call of claims is an
