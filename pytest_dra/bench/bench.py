@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
 
+from pytest_dra.bench import obituary
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Claims
 from pytest_dra.bench.claims import Wanted
@@ -324,9 +325,8 @@ class Bench(Offering):
             raise
         except BaseException as error:
             self._dirty = f"{case.id} did not pass"
-            found = error.finding if isinstance(error, Blocked) else error
-            if isinstance(found, Violation) and self._primary is not None:
-                self._primary.add_obituary(found)
+            if self._primary is not None:
+                obituary.explain(self._primary, error)
             self._take_back(unprepare=False)
             raise
         else:
@@ -374,13 +374,13 @@ class Bench(Offering):
         self._held.clear()
         used = [claim.uid for claim in self.claims.living]
         self.claims.delete_all()
-        if self._primary is not None and not self._dirty:
-            self._dirty = self._leftovers(used)
+        if self._primary is not None and unprepare:
+            self._dirty = self._leftovers(used) or self._dirty
 
     def _leftovers(self, uids: Sequence[str]) -> str:
         instance = self.instance
         if not instance.driver.alive:
-            return "the driver has ended"
+            return obituary.ending(instance, self.warnings)
         left = instance.tree().naming(uids)
         expected = self._cycle.residue if self._cycle else None
         if expected is not None and left and not expected:
