@@ -24,6 +24,7 @@ from pytest_dra.bench.observing import must_differ
 from pytest_dra.bench.observing import observed
 from pytest_dra.bench.observing import observed_each
 from pytest_dra.bench.observing import samples_at_least
+from pytest_dra.bench.observing import steady
 from pytest_dra.bench.sharing import claim_with
 from pytest_dra.bench.sharing import share
 from pytest_dra.bench.sharing import shared_device
@@ -72,7 +73,8 @@ def test_conf_001_defaults(dra_bench: Bench) -> None:
 def test_conf_002_foreign(dra_bench: Bench) -> None:
     """configuration of other drivers is ignored"""
     device = dra_bench.devices(1)[0]
-    plain = _setting(dra_bench, device, [], what="a claim without configuration of its own")
+    what = "a claim without configuration of its own"
+    plain = steady(lambda: _setting(dra_bench, device, [], what=what))
     foreign = {
         "a claim with nonsense for another driver": entries(DECOY_DRIVER, NONSENSE),
         "a claim with nonsense for another driver and the own request": entries(
@@ -146,6 +148,7 @@ def test_conf_005_precedence(dra_bench: Bench) -> None:
     wanted = Wanted(request="req-0", devices=tuple(dra_bench.devices(1)))
     name = dra_bench.driver
     what = "a claim with one configuration"
+    steady(lambda: observed(dra_bench, wanted, entries(name, samples[0]), what=what))
     alone = [observed(dra_bench, wanted, entries(name, each), what=what) for each in samples]
     must_differ(alone)
     first = entries(name, samples[0], source=FROM_CLASS)
@@ -169,6 +172,7 @@ def test_conf_006_requests(dra_bench: Bench) -> None:
     devices = dra_bench.devices(REQUESTS, in_one_claim=True)
     wanted = [Wanted(request=f"req-{n}", devices=(each,)) for n, each in enumerate(devices)]
     what = "a claim with one configuration for all requests"
+    steady(lambda: "".join(observed_each(dra_bench, wanted, entries(name, samples[0]), what=what)))
     uniform = [
         observed_each(dra_bench, wanted, entries(name, sample), what=what) for sample in samples
     ]

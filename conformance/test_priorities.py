@@ -8,6 +8,7 @@ from pytest_dra.bench.configuring import entries
 from pytest_dra.bench.observing import must_differ
 from pytest_dra.bench.observing import observed
 from pytest_dra.bench.observing import samples_at_least
+from pytest_dra.bench.observing import steady
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks.settings import setting_must_be
@@ -47,6 +48,8 @@ def test_prio_003_configuration(dra_bench: Bench) -> None:
     """only configuration of the chosen alternative applies"""
     samples = samples_at_least(dra_bench, SETTINGS)
     wanted, name = _wanted(dra_bench), dra_bench.driver
+    once = entries(name, samples[0], requests=[CHOSEN])
+    steady(lambda: observed(dra_bench, wanted, once, what="a claim with one configuration"))
     settings = dict(zip((MAIN, CHOSEN, f"{MAIN}/{SMALL}"), samples, strict=True))
     what = f"a claim with one configuration for {CHOSEN}"
     alone = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +18,7 @@ from pytest_dra.checks import latency
 from pytest_dra.checks import prepare
 from pytest_dra.checks import state
 from pytest_dra.spec import Level
-from pytest_dra.spec import Violation
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.waiting import Deadline
 
 CYCLES = 100
@@ -33,8 +34,11 @@ EVERY = 15
 """Cycles before the first measurement, and between two of them."""
 
 ROUNDS = 3
-"""How often growth is looked at anew: a collector of garbage gives memory back now and then, and
-what leaks grows in each round."""
+"""How often growth is looked at anew: what leaks grows in each round."""
+
+MEMORY_CYCLES = 1000
+"""Cycles in which memory may grow: so many a collector of garbage takes to give its heap a size (V8
+was seen to), with rounds without growth in between."""
 
 CALLS = 50
 """Calls that a percentile needs."""
@@ -80,17 +84,23 @@ def test_rob_009_no_growth(dra_bench: Bench) -> None:
     claim = dra_bench.claim(dra_bench.devices(1))
     cycles = dra_bench.setup.soak.either(CYCLES, SOAK_CYCLES)
     deadline = Deadline.after(ROUNDS * SPAN_S)
-    done, found = _repeat(dra_bench, claim, 0, WARM_UP), None
-    for _ in range(ROUNDS):
+    done, name = _repeat(dra_bench, claim, 0, WARM_UP), ""
+    for number in itertools.count(1):
         seen = [usage(dra_bench, cycles=done)]
         while seen[-1].cycles - seen[0].cycles < cycles - WARM_UP and not deadline.passed:
             done = _repeat(dra_bench, claim, done, EVERY)
             seen.append(usage(dra_bench, cycles=done))
-        found = _growth(seen)
-        if found is None or deadline.passed:
+        name = growth.growing(seen)
+        enough = number >= ROUNDS and (name != growth.MEMORY or done >= MEMORY_CYCLES)
+        if not name or enough or deadline.passed:
             break
-    if found is not None:
-        raise found
+    if name == growth.MEMORY and not enough:
+        raise UnsupportedEnvironment(
+            f"memory grew all through {done} cycles, and time was over: it may be a heap that has "
+            f"not got its size before {MEMORY_CYCLES}",
+            way_out="a faster machine or driver",
+        )
+    growth.must_not_grow(seen)
 
 
 def _repeat(bench: Bench, claim: Claim, done: int, times: int) -> int:
@@ -100,14 +110,6 @@ def _repeat(bench: Bench, claim: Claim, done: int, times: int) -> int:
         reply = bench.unprepare(claim)
         prepare.must_succeed(reply, claim.uid, what=f"Unprepare in cycle {number} of one claim")
     return done + times
-
-
-def _growth(seen: Sequence[growth.Usage]) -> Violation | None:
-    try:
-        growth.must_not_grow(seen)
-    except Violation as violation:
-        return violation
-    return None
 
 
 @case("ROB-003", Level.MAY)

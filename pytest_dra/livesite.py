@@ -117,9 +117,8 @@ class LiveSite:
         result, error = ended(what.case, act)
         return Outcome(
             dataclasses.replace(result, duration_s=time.monotonic() - began),
-            error,
             log=self._bench.driver_log() if self._bench is not None else "",
-        )
+        ).because(error)
 
     def close(self) -> None:
         """Remove what was deployed, end the cluster; calling it twice is fine.

@@ -32,6 +32,7 @@ class Outcome:
 
     ``traffic`` is what the timeline has of the case, and ``log`` the end of the driver's output
     when it had ended: both are empty for a case that was decided without running.
+    ``lapse`` is what is wrong where the case that blocks this one has passed.
     ``cluster_logs`` are the ends of the output of the cluster's own programs, by name.
     """
 
@@ -39,7 +40,14 @@ class Outcome:
     error: BaseException | None = None
     traffic: tuple[Entry[Any], ...] = ()
     log: str = ""
+    lapse: Blocked | None = None
     cluster_logs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def because(self, error: BaseException | None) -> Outcome:
+        """The same with what has ended the case, as :func:`ended` gives it."""
+        if isinstance(error, Blocked):
+            return dataclasses.replace(self, lapse=error)
+        return dataclasses.replace(self, error=error)
 
 
 def ended(
@@ -60,7 +68,7 @@ def ended(
     except Violation as violation:
         return failed(case, violation, excerpt=lines(violation.proof)), violation
     except Blocked as blocked:
-        return not_run(case, blocked_by([blocked.by])), None
+        return not_run(case, blocked_by([blocked.by])), blocked
     except NotApplicable as reason:
         return CaseResult(case=case, state=State.NOT_APPLICABLE, reason=str(reason)), None
     except UnsupportedEnvironment as reason:

@@ -38,9 +38,11 @@ from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import missing_inputs
 from pytest_dra.profile import not_applicable
 from pytest_dra.profile import unasked
+from pytest_dra.report.results import BLOCKED
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.report.results import blocked_by
+from pytest_dra.report.results import failed
 from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
 from pytest_dra.report.results import unsupported
@@ -73,6 +75,7 @@ class Session:
         )
         self._closed = False
         self._outcomes: dict[str, Outcome] = {}
+        self._lapses: dict[str, str] = {}
         self._expected: tuple[str, ...] = ()
         self._to_begin: tuple[str, ...] = ()
         self._to_disturb: tuple[str, ...] = ()
@@ -224,11 +227,29 @@ class Session:
         profile = self._profile_for(case)
         provisional = profile is not self.plan.profile
         early = self._without_running(case, profile)
-        outcome = Outcome(early) if early is not None else self._run(what)
+        outcome = self._told(Outcome(early) if early is not None else self._run(what))
         if not provisional:
             return outcome
         result = dataclasses.replace(outcome.result, provisional=True)
         return dataclasses.replace(outcome, result=result)
+
+    def _told(self, outcome: Outcome) -> Outcome:
+        """An outcome as it is told: nothing is blocked by a case that has passed.
+
+        The driver did there what it did not do here. The first case that it fails says so, and
+        what is in the same way later is blocked by that.
+        """
+        lapse, case = outcome.lapse, outcome.result.case
+        if lapse is None or lapse.finding is None or lapse.by not in self.available:
+            return outcome
+        if self.judge(lapse.by).result.state in BLOCKING:
+            return outcome
+        first = self._lapses.setdefault(lapse.by, case.id)
+        if first != case.id:
+            return dataclasses.replace(outcome, result=not_run(case, blocked_by([first])))
+        took, notes = outcome.result.duration_s, outcome.result.notes
+        result = dataclasses.replace(failed(case, lapse.finding), duration_s=took, notes=notes)
+        return dataclasses.replace(outcome, result=result, error=lapse.finding)
 
     def _profile_for(self, case: Case) -> DriverProfile:
         """The profile by which a case is decided: what is seen counts as declared.
@@ -317,8 +338,10 @@ class Session:
 
     def _roots(self, id: str) -> set[str]:
         result = self._outcomes[id].result
-        if result.state is not State.NOT_RUN or not result.case.needs:
+        if result.state is not State.NOT_RUN:
             return {id}
+        if result.reason.startswith(BLOCKED):
+            return set(result.reason.removeprefix(BLOCKED).split(", "))
         needed = [each for each in result.case.needs if each in self._outcomes]
         blocking = [each for each in needed if self._outcomes[each].result.state in BLOCKING]
         return self._roots(blocking[0]) if blocking else {id}

@@ -196,11 +196,10 @@ class Site:
         took = time.monotonic() - began
         return Outcome(
             dataclasses.replace(result, duration_s=took, notes=notes),
-            error,
             traffic=tuple(self.timeline.all(since=serial)[-TRAFFIC_LIMIT:]),
             log=self.driver_log(),
             cluster_logs=self.cluster_logs(),
-        )
+        ).because(error)
 
     def _run(
         self, what: Declared, serial: int, *, works: bool

@@ -119,8 +119,12 @@ class UnsupportedEnvironment(Exception):
 
 
 class Blocked(Exception):
-    """What the case judges is missing because of what another case, ``by``, judges already."""
+    """What the case judges is missing because of what another case, ``by``, judges already.
 
-    def __init__(self, by: str) -> None:
+    ``finding``: what is wrong where ``by`` has passed: the driver did it then, and not here.
+    """
+
+    def __init__(self, by: str, finding: Violation | None = None) -> None:
         self.by = by
+        self.finding = finding
         super().__init__(f"blocked by {by}")

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 
 from pytest_dra.bench import abroad
+from pytest_dra.bench import obituary
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.claims import Claims
 from pytest_dra.bench.claims import Wanted
@@ -37,7 +38,7 @@ from pytest_dra.bench.setup import RANDOM_BYTES
 from pytest_dra.bench.setup import Setup
 from pytest_dra.bench.warnings import Warnings
 from pytest_dra.checks import cdi_specs
-from pytest_dra.checks.prepare import UNPREPARE
+from pytest_dra.checks import prepare
 from pytest_dra.launch import LaunchError
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Case
@@ -77,7 +78,8 @@ class Bench(Offering):
         self._lent = self._closed = False
         self.warnings = Warnings()
         self._registration: Registration | Violation | None = None
-        self._answered, self._mute = False, ""
+        self._answered = False
+        self._mute: Blocked | None = None
         self._judged = MUTE
         self._unstartable: LaunchError | None = None
         # Further benches of the run, for cases that look back at all of it.
@@ -264,8 +266,8 @@ class Bench(Offering):
         found = self.registration()
         try:
             info = found.info()
-        except Violation:
-            self._mute = self._judged if self._answered else MUTE
+        except Violation as violation:
+            self._mute = Blocked(self._judged if self._answered else MUTE, violation)
             raise
         self._answered = True
         return info
@@ -284,7 +286,7 @@ class Bench(Offering):
                 if self._answered:
                     raise
         if self._mute:
-            raise Blocked(self._mute)
+            raise self._mute
         return self.registration()
 
     def forget(self) -> None:
@@ -323,8 +325,8 @@ class Bench(Offering):
             raise
         except BaseException as error:
             self._dirty = f"{case.id} did not pass"
-            if isinstance(error, Violation) and self._primary is not None:
-                self._primary.add_obituary(error)
+            if self._primary is not None:
+                obituary.explain(self._primary, error)
             self._take_back(unprepare=False)
             raise
         else:
@@ -349,10 +351,10 @@ class Bench(Offering):
     def _must_work(self, case: Case) -> None:
         instance = self.instance
         instance.plugin()
-        if not instance.is_silent(UNPREPARE):
+        if not instance.is_silent(prepare.UNPREPARE):
             self.plain_cycle()
-        if instance.is_silent(UNPREPARE) and case.id != NO_RELEASE:
-            raise Blocked(NO_RELEASE)
+        if instance.is_silent(prepare.UNPREPARE) and case.id != NO_RELEASE:
+            raise Blocked(NO_RELEASE, prepare.silence())
 
     @property
     def clean(self) -> bool:
@@ -374,12 +376,13 @@ class Bench(Offering):
         self.claims.delete_all()
         if self._primary is not None:
             abroad.look(self._primary)
-            self._dirty = self._dirty or self._leftovers(used)
+            if unprepare:
+                self._dirty = self._leftovers(used) or self._dirty
 
     def _leftovers(self, uids: Sequence[str]) -> str:
         instance = self.instance
         if not instance.driver.alive:
-            return "the driver has ended"
+            return obituary.ending(instance, self.warnings)
         left = instance.tree().naming(uids)
         expected = self._cycle.residue if self._cycle else None
         if expected is not None and left and not expected:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pytest_dra.api.resources import RESOURCE_CLAIMS
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.claims import Claim
+from pytest_dra.checks import registration
 from pytest_dra.embedded.trouble import Caused
 from pytest_dra.kubelet.client import DraClient
 from pytest_dra.spec import Blocked
@@ -48,7 +49,7 @@ def client_of(bench: Bench) -> tuple[DraClient, str]:
     instance = bench.instance
     plugin = instance.plugin()
     if plugin is None:
-        raise Blocked(WORKING)
+        raise Blocked(WORKING, registration.absence())
     client = DraClient(
         plugin.endpoint,
         timeline=bench.timeline,

@@ -6,17 +6,15 @@ from collections.abc import Callable
 
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.instance import Instance
+from pytest_dra.bench.obituary import first_end
 from pytest_dra.bench.residue import Tree
 from pytest_dra.spec import Violation
-from pytest_dra.timeline import ProcessEvent
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import pause
 from pytest_dra.waiting import until
 
 BACK_OFF_S = 1.0
 """Pause before a process that has ended is started again (term "restart" of the catalogue)."""
-
-ENDED = "exit"
 
 
 def crash(bench: Bench) -> Tree:
@@ -72,12 +70,8 @@ def _come_back(bench: Bench, before: Tree, *, after: str) -> Tree:
 
 def revive(instance: Instance) -> None:
     """Start an instance again that has ended while the suite made trouble, as a kubelet does."""
-    ends = instance.timeline.entries(
-        ProcessEvent,
-        since=instance.started_serial,
-        where=lambda event: event.instance == instance.name and event.action == ENDED,
-    )
-    if instance.over and ends and ends[0].disturbed:
+    end = first_end(instance)
+    if end is not None and end.disturbed:
         instance.kill()
         instance.start_again()
 

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING
 from pytest_dra.bench import abroad
 from pytest_dra.checks import rights
 from pytest_dra.launch import Driver
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
+from pytest_dra.timeline import Entry
+from pytest_dra.timeline import ProcessEvent
 
 if TYPE_CHECKING:
     from pytest_dra.bench.instance import Instance
+    from pytest_dra.bench.warnings import Warnings
 
 STOPPED = frozenset({"T", "t"})
 """States of a process that stands still until SIGCONT, or because of a debugger (proc(5))."""
+
+ENDED = "exit"
+"""What :class:`ProcessEvent` calls the end of a process."""
 
 FOREGROUND = "; a driver has to stay in the foreground"
 """What is added where a process has ended as if its work were done, as a daemon's parent does."""
@@ -45,6 +52,34 @@ def add_condition(violation: Violation, instance: Instance) -> None:
     ):
         if fact and fact not in str(violation.got):
             violation.got = f"{violation.got}; {fact}"
+
+
+def explain(instance: Instance, error: BaseException) -> None:
+    """Say in what a case has found what has become of driver and node, which mostly explains it."""
+    found = error.finding if isinstance(error, Blocked) else error
+    if isinstance(found, Violation):
+        instance.add_obituary(found)
+
+
+def ending(instance: Instance, warnings: Warnings) -> str:
+    """Why the next case needs a new process; a warning where the end was nobody's doing.
+
+    A kubelet would start the container again, and nobody would see it but in its restarts.
+    """
+    end, word = first_end(instance), instance.obituary()
+    if word and end is not None and not end.disturbed:
+        warnings.add(f"{word}; nobody had given it a reason to end")
+    return "the driver has ended"
+
+
+def first_end(instance: Instance) -> Entry[ProcessEvent] | None:
+    """The end of the first process of the driver since its newest start; None while all run."""
+    ends = instance.timeline.entries(
+        ProcessEvent,
+        since=instance.started_serial,
+        where=lambda event: event.instance == instance.name and event.action == ENDED,
+    )
+    return ends[0] if ends and instance.over else None
 
 
 def lacking(instance: Instance) -> str:

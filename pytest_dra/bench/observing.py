@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 
 from pytest_dra.bench import hooks
@@ -51,6 +52,22 @@ def _looked(bench: Bench, claim: Claim, devices: Sequence[Device], *, what: str)
     seen = [look(bench, claim, each) for each in devices]
     bench.unprepare(claim)
     return seen
+
+
+def steady(observe: Callable[[], str]) -> str:
+    """What the hook prints for one setting; asked twice, of two claims.
+
+    Raises:
+        UnsupportedEnvironment: it prints something else the second time: that proves nothing.
+    """
+    first, again = observe(), observe()
+    if first != again:
+        raise UnsupportedEnvironment(
+            f"{HOOK} prints {first!r:.100} and then {again!r:.100} "
+            "for the same setting of two claims",
+            way_out="let it print what is set, and nothing that each claim has anew",
+        )
+    return first
 
 
 def samples_at_least(bench: Bench, count: int) -> Sequence[Json]:

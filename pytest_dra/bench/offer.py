@@ -11,6 +11,7 @@ from pytest_dra.profile import Hardware
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
 
 PUBLISHED = "SLICE-001"
 """The case that says that devices are published at all."""
@@ -92,4 +93,9 @@ def nothing_offered(profile: DriverProfile) -> Blocked | UnsupportedEnvironment:
             "needs devices, and launch.hardware is none",
             way_out="give the driver devices (real or simulated hardware), and say so",
         )
-    return Blocked(PUBLISHED)
+    finding = Violation(
+        "devices in the slices of the driver",
+        got="none is published any more",
+        want="devices, as there were before",
+    )
+    return Blocked(PUBLISHED, finding)

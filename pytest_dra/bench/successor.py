@@ -14,6 +14,7 @@ from pytest_dra.bench.registration import accepts
 from pytest_dra.bench.sockets import Socket
 from pytest_dra.bench.sockets import socket_at
 from pytest_dra.bench.sockets import sockets_of
+from pytest_dra.checks import registration
 from pytest_dra.kubelet import Plugin
 from pytest_dra.kubelet.client import RegistrationClient
 from pytest_dra.kubelet.watcher import scan
@@ -86,7 +87,7 @@ class Successor:
     def __init__(self, instance: Instance) -> None:
         plugin = instance.plugin()
         if plugin is None:
-            raise Blocked(UNREGISTERED)
+            raise Blocked(UNREGISTERED, registration.absence())
         self.first = Serving(plugin, instance)
         self._instance = instance
         self._before = frozenset(sockets_of(instance))

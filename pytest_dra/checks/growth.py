@@ -26,12 +26,26 @@ class Usage:
     memory: int
 
 
+MEMORY: Final = "memory"
+
 _LIMITS: Final = {
     "descriptors": (PER_CYCLE, "file descriptors"),
     "threads": (PER_CYCLE, "threads"),
     "files": (PER_CYCLE, "files"),
-    "memory": (KIB_PER_CYCLE, "KiB of memory"),
+    MEMORY: (KIB_PER_CYCLE, "KiB of memory"),
 }
+
+
+def growing(seen: Sequence[Usage]) -> str:
+    """The first of descriptors, threads, files and memory that grows steadily; "" if none does.
+
+    Args:
+        seen: at least two measurements, oldest first.
+    """
+    for name, (limit, _) in _LIMITS.items():
+        if _growth(seen, name) > limit:
+            return name
+    return ""
 
 
 def must_not_grow(seen: Sequence[Usage]) -> None:
@@ -40,16 +54,21 @@ def must_not_grow(seen: Sequence[Usage]) -> None:
     Args:
         seen: at least two measurements, oldest first.
     """
-    first, last = seen[0], seen[-1]
-    for name, (limit, words) in _LIMITS.items():
-        values = [float(getattr(each, name)) for each in seen]
-        slope = _slope([float(each.cycles) for each in seen], values)
-        if slope > limit:
-            raise Violation(
-                f"cycles {first.cycles} to {last.cycles} of Prepare and Unprepare",
-                got=f"{slope:.2f} {words} more per cycle ({values[0]:.0f}, then {values[-1]:.0f})",
-                want=f"at most {limit:g} per cycle: nothing that grows",
-            )
+    name = growing(seen)
+    if name:
+        (limit, words), first, last = _LIMITS[name], seen[0], seen[-1]
+        raise Violation(
+            f"cycles {first.cycles} to {last.cycles} of Prepare and Unprepare",
+            got=f"{_growth(seen, name):.2f} {words} more per cycle "
+            f"({getattr(first, name)}, then {getattr(last, name)})",
+            want=f"at most {limit:g} per cycle: nothing that grows",
+        )
+
+
+def _growth(seen: Sequence[Usage], name: str) -> float:
+    """How much more of it there is per cycle."""
+    values = [float(getattr(each, name)) for each in seen]
+    return _slope([float(each.cycles) for each in seen], values)
 
 
 def _slope(xs: Sequence[float], ys: Sequence[float]) -> float:

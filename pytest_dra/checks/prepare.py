@@ -51,6 +51,15 @@ def must_be_answered(reply: NodeReply, *, what: str, within_s: float = CALL_S) -
         )
 
 
+def silence() -> Violation:
+    """What is wrong with a driver whose Unprepare was answered once, and is not any more."""
+    return Violation(
+        f"{UNPREPARE} of a claim, before the case proper",
+        got=f"no answer in {CALL_S:g} s",
+        want="an answer, as there was before",
+    )
+
+
 def must_be_refused(reply: NodeReply, uid: str, *, what: str) -> None:
     """The claim has an error of its own, or the whole call has one."""
     if not reply.error_for(uid):

@@ -237,6 +237,15 @@ SOCKET_BYTES = 108
 """Longest path of a Unix socket (``sun_path``, unix(7))."""
 
 
+def absence() -> Violation:
+    """What is wrong with a driver that was registered once, and is not any more."""
+    return Violation(
+        "registration of the driver, before the case proper",
+        got="it is not registered any more",
+        want="registered and connected, as it was before",
+    )
+
+
 def socket_paths_must_fit(lengths: Mapping[str, int]) -> None:
     """No path of a socket is longer than one can be; ``lengths`` in bytes."""
     for path, length in sorted(lengths.items()):

@@ -13,6 +13,7 @@ from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Entry
 
+CREATED: Final = 201
 FORBIDDEN: Final = 403
 INVALID: Final = 422
 
@@ -22,6 +23,10 @@ SHOWN_MAX: Final = 4
 _CLAIMS: Final = "resourceclaims"
 _STATUS: Final = {"status.devices": "driver", "status.allocation": "binding"}
 """Parts of a claim's status that need a right of their own from 1.36 on, and to what."""
+
+CREATE: Final = "create"
+_REFUSED_CREATION: Final = "cannot create resource"
+"""Part of every refusal of an apply or update that would have created."""
 
 TELLING: Final = 300
 """Requests of a run that shows what a driver uses."""
@@ -44,7 +49,9 @@ def missing(requests: Iterable[ApiRequest], *, driver: str) -> list[str]:
     for request in requests:
         if request.code == FORBIDDEN and request.resource:
             full = f"{request.resource}/{request.subresource}".rstrip("/")
-            found.setdefault((request.group, full, ""), set()).add(request.verb)
+            message = str((request.answer or {}).get("message") or "")
+            verb = CREATE if _REFUSED_CREATION in message else request.verb
+            found.setdefault((request.group, full, ""), set()).add(verb)
         elif request.code == INVALID and request.resource == _CLAIMS:
             for part in _parts(request.answer):
                 name = driver if part == "driver" else ""
@@ -52,6 +59,12 @@ def missing(requests: Iterable[ApiRequest], *, driver: str) -> list[str]:
                 rule = (request.group, f"{_CLAIMS}/{part}", name)
                 found.setdefault(rule, set()).add(f"{prefix}{request.verb}")
     return [_text(rule, verbs) for rule, verbs in sorted(found.items())]
+
+
+def verbs_of(request: ApiRequest) -> tuple[str, ...]:
+    """The rights that a request has used: an apply or update that has created needs both."""
+    made = request.code == CREATED and request.verb in ("patch", "update")
+    return (request.verb, CREATE) if made else (request.verb,)
 
 
 def told(rules: list[str]) -> str:
@@ -83,8 +96,8 @@ class Grant:
     rule: Json
     namespace: str = ""
 
-    def covers(self, request: ApiRequest) -> bool:
-        """True if it allows what was asked."""
+    def covers(self, request: ApiRequest, verb: str = "") -> bool:
+        """True if it allows what was asked; ``verb`` for one beside the request's own."""
         if self.namespace not in ("", request.namespace):
             return False
         names = _texts(self.rule, "resourceNames")
@@ -92,7 +105,7 @@ class Grant:
         if request.subresource:
             wanted = {f"{part}/{request.subresource}" for part in wanted} | {"*"}
         return (
-            bool({"*", request.verb} & _texts(self.rule, "verbs"))
+            bool({"*", verb or request.verb} & _texts(self.rule, "verbs"))
             and bool({"*", request.group} & _texts(self.rule, "apiGroups"))
             and bool(wanted & _texts(self.rule, "resources"))
             and (not names or request.name in names)
@@ -146,14 +159,15 @@ def all_must_be_covered(requests: Iterable[Entry[ApiRequest]], grants: Collectio
         request = entry.event
         name = request.name if by_name else ""
         place = (request.group, request.resource, request.subresource, request.namespace, name)
-        if not request.resource or (request.verb, *place) in covered:
-            continue
-        if any(grant.covers(request) for grant in grants):
-            covered.add((request.verb, *place))
-        else:
-            full = f"{request.resource}/{request.subresource}".rstrip("/")
-            lacking.setdefault((request.group, full, ""), set()).add(request.verb)
-            proof.append(entry.serial)
+        for verb in verbs_of(request) if request.resource else ():
+            if (verb, *place) in covered:
+                continue
+            if any(grant.covers(request, verb) for grant in grants):
+                covered.add((verb, *place))
+            else:
+                full = f"{request.resource}/{request.subresource}".rstrip("/")
+                lacking.setdefault((request.group, full, ""), set()).add(verb)
+                proof.append(entry.serial)
     rules = [_text(rule, verbs) for rule, verbs in sorted(lacking.items())]
     if rules:
         raise Violation(
@@ -186,8 +200,9 @@ def unused(requests: Collection[ApiRequest], grants: Iterable[Grant]) -> str:
 def idle_rights(requests: Iterable[ApiRequest], grants: Iterable[Grant]) -> list[str]:
     """The verbs that are granted on named resources and were not used, by resource."""
     asked = {
-        (each.group, f"{each.resource}/{each.subresource}".rstrip("/"), each.verb)
+        (each.group, f"{each.resource}/{each.subresource}".rstrip("/"), verb)
         for each in requests
+        for verb in verbs_of(each)
     }
     idle: dict[str, set[str]] = {}
     for grant in grants:

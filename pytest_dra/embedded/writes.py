@@ -11,6 +11,8 @@ from pytest_dra.embedded import errors
 from pytest_dra.embedded import metadata
 from pytest_dra.embedded import policies
 from pytest_dra.embedded import typed
+from pytest_dra.embedded.access import Attempt
+from pytest_dra.embedded.access import refused
 from pytest_dra.embedded.drafts import Draft
 from pytest_dra.embedded.drafts import Target
 from pytest_dra.embedded.errors import Cause
@@ -70,6 +72,7 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
     strategy.validate_create(obj, ctx, report)
     if report.causes:
         raise _refused(target, meta.get("name", ""), report.causes, update=False)
+    _need_right_to_create(target)
     warned = _admit_valid(target, obj, None, dry_run=options.dry_run)
     obj = draft.final(kind.storage)
     meta = obj["metadata"]
@@ -92,6 +95,27 @@ def create(store: Store, target: Target, draft: Draft, options: WriteOptions) ->
         return Written(201, None, obj, warnings)
     snapshot = store.put(kind.storage, obj)
     return Written(201, snapshot, snapshot.object, warnings)
+
+
+def _need_right_to_create(target: Target) -> None:
+    """What updates or applies and finds nothing creates, and needs the right to that as well.
+
+    Raises:
+        ApiError: 403.
+    """
+    ctx, resource = target.context, target.kind.resource
+    if ctx.verb == "create" or ctx.allows is None or ctx.user is None:
+        return
+    attempt = Attempt(
+        user=ctx.user,
+        verb="create",
+        group=resource.group,
+        resource=resource.plural,
+        namespace=target.namespace,
+        name=target.name,
+    )
+    if not ctx.allows(attempt):
+        raise refused(attempt)
 
 
 def admit_node(target: Target, obj: Json, before: Json | None) -> None:

@@ -56,6 +56,14 @@ def test_what_grows_is_told_by_cycle() -> None:
     )
 
 
+def test_memory_alone_is_told_from_the_rest() -> None:
+    """A heap may be given more time than descriptors."""
+    assert growth.growing(_usage([20] * 3)) == ""
+    assert growth.growing(_usage([20] * 3, memory=[1000, 1450, 1900])) == growth.MEMORY
+    both = _usage([20, 35, 50], memory=[1000, 1450, 1900])
+    assert growth.growing(both) == "descriptors"
+
+
 def _calls(*durations: float) -> list[Entry[DraCall]]:
     return [
         Entry(

@@ -73,6 +73,14 @@ def test_a_finding_shows_a_few_rules_only() -> None:
     assert "rule 3 and 2 more" in told(rules)
 
 
+def test_an_apply_that_would_create_lacks_the_right_to_that() -> None:
+    answer: Json = {
+        "message": 'x is forbidden: User "u" cannot create resource "resourceslices" in'
+    }
+    (text,) = missing([request("patch", "resourceslices", 403, answer)], driver=DRIVER)
+    assert "verbs: [create]" in text
+
+
 def rule(resource: str, *verbs: str, **more: list[str]) -> Json:
     return {"apiGroups": [GROUP], "resources": [resource], "verbs": list(verbs), **more}
 
@@ -146,3 +154,16 @@ def test_what_is_granted_and_not_used_is_told_of_a_long_run_only() -> None:
         "granted and never used in this run: delete, get of resourceslices"
     )
     assert unused(asked * TELLING, [Grant(rule("*", "*"))]) == ""
+
+
+def test_an_apply_or_update_that_has_created_uses_the_right_to_create() -> None:
+    patch = Grant(rule("resourceslices", "patch"))
+    both = Grant(rule("resourceslices", "patch", "create"))
+    made, changed = request("patch", "resourceslices", 201), request("patch", "resourceslices", 200)
+    assert said(lambda: all_must_be_covered(_entries(made), [both])) is None
+    assert said(lambda: all_must_be_covered(_entries(changed), [patch])) is None
+    finding = said(lambda: all_must_be_covered(_entries(made), [patch]))
+    assert finding is not None
+    assert "verbs: [create]" in str(finding)
+    assert unused([made] * TELLING, [both]) == ""
+    assert "create of resourceslices" in unused([changed] * TELLING, [both])

@@ -94,3 +94,13 @@ def test_a_driver_that_ends_in_the_middle_of_a_prepare_fails_one_case() -> None:
     assert "process 'driver' exited with code 5: panic: nil map" in judged.got("PREP-023")
     assert judged.reason("PREP-001") == judged.reason("RST-001") == "blocked by PREP-023"
     assert judged.left == ()
+
+
+def test_a_driver_that_ends_while_nobody_judges_that_is_told_in_a_warning() -> None:
+    judged = judge(module(ENDING, "answered"), cases="PREP-023,PREP-003,PREP-010")
+    assert "process 'driver' exited with code 5: segmentation fault" in judged.output
+    notes = [note for entry in judged.cases.values() for note in entry.get("notes", ())]
+    # A busy machine may see its end in the middle of a case, which says so as well.
+    assert judged.ids("failed") or any("nobody had given it a reason to end" in n for n in notes)
+    assert judged.ids("errored") == set()
+    assert judged.left == ()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from pytest_dra.cases import implemented
 from tests.drivers import go_driver
+from tests.drivers import js_driver
 from tests.drivers import upstream
 from tests.drivers.expecting import Seen
 from tests.drivers.expecting import compare
@@ -51,9 +54,9 @@ def test_without_a_jail_the_reboot_is_not_expected_to_be_judged() -> None:
 
 
 def test_every_stored_state_has_its_reason_and_is_that_of_a_case() -> None:
-    files = (upstream.EXPECTED, go_driver.EXPECTED)
+    files = (upstream.EXPECTED, js_driver.EXPECTED, go_driver.EXPECTED)
     stored = [json.loads(file.read_text("utf-8")) for file in files]
-    for row in (stored[0], *stored[1]["rows"].values()):
+    for row in (*stored[:-1], *stored[-1]["rows"].values()):
         assert set(row["cases"]) <= set(implemented())
         assert all(entry["reason"] for entry in row["cases"].values())
 
@@ -63,3 +66,31 @@ def test_every_row_is_stored_and_has_its_module_list() -> None:
     for row in go_driver.ROWS.values():
         named = [each.partition("=")[2] for each in row.arguments if each.startswith("-modfile")]
         assert (go_driver.SOURCE / (named or ["go.mod"])[0]).is_file()
+
+
+def test_the_packages_of_the_driver_in_javascript_are_fixed_and_come_from_no_certain_registry() -> (
+    None
+):
+    lock = json.loads((js_driver.SOURCE / "package-lock.json").read_text("utf-8"))
+    packages = {name: each for name, each in lock["packages"].items() if name}
+    assert packages
+    assert all(each["integrity"].startswith("sha512-") for each in packages.values())
+    assert [name for name, each in packages.items() if "resolved" in each] == []
+
+
+def test_without_node_the_driver_in_javascript_is_left_out_with_a_status_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert js_driver.main([]) == 2
+    assert "node and npm are not both on PATH" in capsys.readouterr().out
+
+
+def test_each_row_of_the_driver_in_javascript_is_a_program_with_its_switches(
+    tmp_path: Path,
+) -> None:
+    row = js_driver.ROWS["slow"]
+    place = js_driver.program("/bin/echo", Path("main.js"), row, tmp_path / "slow")
+    argv = [str(place / js_driver.PROGRAM), "--node=x y"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=10.0, check=True)
+    assert done.stdout == "main.js --qps=5 --burst=10 --node=x y\n"

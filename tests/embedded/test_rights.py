@@ -17,6 +17,8 @@ from tests.embedded.client import allocation
 from tests.embedded.client import claim
 from tests.embedded.client import slice_
 
+APPLY = "application/apply-patch+yaml"
+SLICE_NAMES = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"}
 CONTAINER = {"name": "c", "image": "i"}
 GROUP = "rbac.authorization.k8s.io"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -81,6 +83,17 @@ def test_roles_grant_verbs_on_resources(client: Client, user: Client, subject: J
     assert user.get(f"{SLICES}/s").code == 200
     assert user.get(f"{SLICES}/other").code == 403
     assert user.delete(f"{SLICES}/s").code == 403
+
+
+def test_an_apply_that_creates_needs_the_right_to_create(client: Client, user: Client) -> None:
+    somebody = {"kind": "User", "name": "somebody"}
+    _grant(client, somebody, _rule("resourceslices", "patch"))
+    path, body = f"{SLICES}/s", {**SLICE_NAMES, **slice_()}
+    refused = user.patch(path, body, APPLY, fieldManager="m")
+    assert refused.code == 403
+    assert 'cannot create resource "resourceslices"' in refused.json["message"]
+    assert client.post(SLICES, slice_()).code == 201
+    assert user.patch(path, body, APPLY, fieldManager="m", force="true").code == 200
 
 
 def test_a_role_of_a_namespace_ends_there(client: Client, user: Client) -> None:

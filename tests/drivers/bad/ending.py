@@ -1,7 +1,7 @@
 """Ends, or never begins: ``python -m tests.drivers.bad.ending HOW [SWITCHES OF THE GOOD DRIVER]``.
 
 at-once: exits with code 3 and a message; never: sleeps without registering; registered: ends soon
-after its registration; prepare: ends in the middle of a Prepare.
+after its registration; prepare: ends in the middle of a Prepare; answered: soon after one.
 """
 
 from __future__ import annotations
@@ -52,6 +52,15 @@ class EndsInPrepare(Plugin):
         return answer
 
 
+class EndsOnceAnswered(Plugin):
+    """Ends soon after it has prepared a claim and said so."""
+
+    def prepare(self, method: Method, request: Any, context: grpc.ServicerContext) -> Any:
+        if request.claims:
+            threading.Timer(SOON_S, end, (PREPARE, "segmentation fault")).start()
+        return super().prepare(method, request, context)
+
+
 def main(how: str, switches: list[str]) -> None:
     """Be such a driver."""
     if how == "at-once":
@@ -64,6 +73,8 @@ def main(how: str, switches: list[str]) -> None:
         stopping.wait(FOREVER_S)
     elif how == "registered":
         run(switches, plugin_class=EndsOnceRegistered)
+    elif how == "answered":
+        run(switches, plugin_class=EndsOnceAnswered)
     elif how == "prepare":
         run(switches, plugin_class=EndsInPrepare)
 
