@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_dra.cases import case_id_of
+from pytest_dra.report.figures import Figures
 from pytest_dra.running import Run
 from pytest_dra.site import Outcome
 
@@ -15,6 +16,9 @@ OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""
 
 BENCH_FIXTURE = "dra_bench"
+
+FIGURES = "dra_figures"
+"""Where xdist's channel carries what a worker has measured."""
 
 
 class CaseRunner:
@@ -108,8 +112,18 @@ class CaseRunner:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Stop the driver, write the report and decide on the exit status."""
         self._run.close()
-        if not self._is_worker and not self._config.option.collectonly:
+        if self._is_worker:
+            worker: Any = self._config
+            worker.workeroutput[FIGURES] = self._run.recorder.figures.to_dict()
+        elif not self._config.option.collectonly:
             session.exitstatus = self._run.finish(int(exitstatus))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the figures of an xdist worker that has ended in order."""
+        found = getattr(node, "workeroutput", {}).get(FIGURES)
+        if found is not None:
+            self._run.recorder.figures += Figures(**found)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One section: levels and states, verdict, failures, path, command to reproduce."""

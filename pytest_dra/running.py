@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import platform
 import sys
@@ -20,6 +21,7 @@ from pytest_dra.bench.attached import told_of
 from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
+from pytest_dra.measuring import figures_of
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -194,6 +196,9 @@ class Run:
 
     def close(self) -> None:
         """End driver, kubelet and API server; what is left then is told beside the report."""
+        # They only inform: a bench that has broken has none, and its case says so.
+        with contextlib.suppress(Exception):
+            self.recorder.figures += figures_of(self.session.benches())
         try:
             self.session.close()
         except Exception as error:
@@ -229,7 +234,8 @@ class Run:
 
     def _write(self, result: RunResult, summary: Summary) -> tuple[Path | None, str]:
         try:
-            return write_reports(result, summary, self.output), ""
+            summaries = self.settings.summaries()
+            return write_reports(result, summary, self.output, summaries=summaries), ""
         except ReportError as error:
             return None, str(error)
 
@@ -249,6 +255,7 @@ class Run:
             options=tuple(resolved_options(self.settings)),
             versions=versions_of(facts),
             catalogue=catalogue().hash,
+            figures=self.recorder.figures,
         )
 
     def summary(self) -> list[str]:

@@ -38,6 +38,7 @@ from pytest_dra.report.results import blocked_by
 from pytest_dra.report.results import failed
 from pytest_dra.report.results import not_run
 from pytest_dra.report.results import unsupported
+from pytest_dra.report.sequence import sequence
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import NotApplicable
 from pytest_dra.spec import UnsupportedEnvironment
@@ -236,7 +237,8 @@ class Site:
                 what.body(bench)
         except Violation as violation:
             lines = excerpt(self.timeline, violation.proof, since=serial)
-            return failed(case, violation, excerpt=lines), violation
+            seen = sequence(self.timeline, violation.proof, since=serial, judged=violation.where)
+            return failed(case, violation, excerpt=lines, steps=seen), violation
         except Blocked as blocked:
             return not_run(case, blocked_by([blocked.by])), None
         except NotApplicable as reason:

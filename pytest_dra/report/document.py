@@ -6,6 +6,8 @@ import datetime
 from collections.abc import Iterable
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.report.checksum import FIELD
+from pytest_dra.report.checksum import checksum
 from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted_data
 from pytest_dra.report.remedies import command
@@ -41,7 +43,10 @@ BEHAVIOURS = {
 
 
 def document(run: RunResult, summary: Summary) -> Json:
-    """The report of a run. Nothing but ``startedAt`` and ``duration...`` tells two runs apart.
+    """The report of a run. Only times tell two equal runs apart.
+
+    These are ``startedAt``, ``durationSeconds``, ``figures``, and what a failed case quotes of its
+    timeline.
 
     Every string is redacted; the keys are in no order (the writer sorts them).
     """
@@ -81,12 +86,14 @@ def document(run: RunResult, summary: Summary) -> Json:
         "missing": [_missing(each) for each in lacking_musts(run)],
         "cases": [_case(each) for each in run.results],
         "behaviours5970": _behaviours(run),
+        "figures": run.figures.shown(),
         "reproduce": {"all": command(run), "failed": command(run, failed) if failed else ""},
         "startedAt": _moment(run.started),
         "durationSeconds": round(run.duration_s, SECONDS_DIGITS),
     }
     safe = redacted_data(data)
-    return safe if isinstance(safe, dict) else data
+    made = safe if isinstance(safe, dict) else data
+    return {**made, FIELD: checksum(made)}
 
 
 def _identity(run: RunResult) -> Json:
@@ -181,6 +188,7 @@ def _case(result: CaseResult) -> Json:
         ("error", result.error),
         ("notes", list(result.notes)),
         ("timeline", list(result.excerpt)),
+        ("sequence", [each.to_dict() for each in result.steps]),
     )
     found |= {key: each for key, each in optional if each}
     if result.finding is not None:
@@ -190,6 +198,7 @@ def _case(result: CaseResult) -> Json:
             "want": result.finding.want,
             "from": result.finding.source,
             "breaks": case.breaks,
+            "requirement": case.requirement,
         }
     return found
 

@@ -19,7 +19,8 @@ from pytest_dra.report.results import State
 DEFAULT_SOURCE = "default"
 """Provenance of an option that need not be repeated."""
 
-OUTPUT_OPTION = "--dra-output"
+OUTPUT_OPTIONS = ("--dra-output", "--dra-summary")
+"""Where things are written changes nothing in them."""
 CASE_OPTION = "--dra-case"
 
 COMMAND_LIMIT = 8192
@@ -60,7 +61,7 @@ def command(run: RunResult, ids: Iterable[str] = ()) -> str:
     words = ["pytest"]
     chosen = sorted(set(ids))
     for option in run.options:
-        if option.source == DEFAULT_SOURCE or option.name == OUTPUT_OPTION:
+        if option.source == DEFAULT_SOURCE or option.name in OUTPUT_OPTIONS:
             continue
         if chosen and option.name == CASE_OPTION:
             continue
