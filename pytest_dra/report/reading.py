@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ DEPTH_LIMIT = 64
 """Levels of nesting; a report has ten, and the profile in it may have some more."""
 
 PROBLEMS_SHOWN = 20
+STANDARD_INPUT = Path("-")
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -33,12 +35,17 @@ class BadReport(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """A report as it was read: ``raw`` is what the checksum is of, ``data`` is fit to be shown."""
+    """A report as it was read: ``raw`` is what the checksum is of."""
 
     file: str
     raw: Json
-    data: Json
     text: str
+
+    @property
+    def data(self) -> Json:
+        """The same, fit to be shown."""
+        made: Json = plain_data(self.raw)
+        return made
 
 
 def read(path: Path) -> Report:
@@ -48,10 +55,10 @@ def read(path: Path) -> Report:
         BadReport: it cannot be read, or has another form.
     """
     loose = read_loosely(path)
-    found = sorted(problems_of(loose.raw), key=lambda each: _spelled(each[0]))
+    found = sorted(problems_of(loose.raw), key=lambda each: spelled(each[0]))
     if found:
         lines = [
-            f"{path}{position(loose.text, place)}: {_spelled(place)}: {one_line(message)}"
+            f"{path}{position(loose.text, place)}: {spelled(place)}: {one_line(message)}"
             for place, message in found[:PROBLEMS_SHOWN]
         ]
         if len(found) > PROBLEMS_SHOWN:
@@ -70,14 +77,12 @@ def read_loosely(path: Path) -> Report:
     raw = _parsed(path, text)
     if not isinstance(raw, dict) or raw.get("kind") != "ConformanceReport":
         raise BadReport(f"{path}:1: no report of pytest-dra: kind is not ConformanceReport")
-    return Report(str(path), raw, plain_data(raw), text)
+    return Report(str(path), raw, text)
 
 
 def _text(path: Path) -> str:
     try:
-        # Not blocking: a pipe without a writer would hold the command up for ever.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            content = file.read(SIZE_LIMIT + 1)
+        content = _content(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadReport(f"{path}: cannot be read: {reason}") from error
@@ -88,6 +93,15 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise BadReport(f"{path}:{line}: not UTF-8") from error
+
+
+def _content(path: Path) -> bytes:
+    if path == STANDARD_INPUT:
+        return sys.stdin.buffer.read(SIZE_LIMIT + 1)
+    # Not blocking: a named pipe without a writer would hold the command up for ever.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        os.set_blocking(file.fileno(), True)
+        return file.read(SIZE_LIMIT + 1)
 
 
 def _parsed(path: Path, text: str) -> object:
@@ -161,6 +175,6 @@ def _below(node: Any, step: str | int) -> Iterator[Any]:
         yield node.value[step]
 
 
-def _spelled(place: tuple[str | int, ...]) -> str:
-    spelled = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
-    return one_line(spelled.removeprefix(".")) or "the report"
+def spelled(place: tuple[str | int, ...]) -> str:
+    words = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
+    return one_line(words.removeprefix(".")) or "the report"
