@@ -14,6 +14,7 @@ from pytest_dra.checks.histories import HistoryViolation
 from pytest_dra.checks.histories import as_file
 from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted
+from pytest_dra.report.redaction import redacted_data
 from pytest_dra.report.results import State
 from pytest_dra.timeline import Entry
 
@@ -68,7 +69,7 @@ def keep(output: Path, outcome: Outcome, *, when: str) -> None:
     lines = [_line(entry) for entry in outcome.traffic]
     (folder / TIMELINE).write_text("".join(f"{line}\n" for line in lines), "utf-8")
     if isinstance(outcome.error, HistoryViolation):
-        (folder / HISTORY).write_text(as_file(outcome.error.history), "utf-8")
+        (folder / HISTORY).write_text(redacted(as_file(outcome.error.history)), "utf-8")
     # Escaped: logs are looked at with tools that send them to a terminal as they are.
     logs = {f"{name}.log": text for name, text in outcome.cluster_logs.items()}
     for name, log in {LOG: outcome.log, **logs}.items():
@@ -85,4 +86,5 @@ def _line(entry: Entry[Any]) -> str:
         "disturbed": entry.disturbed,
         **{key: value for key, value in event.items() if value not in (None, "", ())},
     }
-    return redacted(json.dumps(data, default=str))
+    # Fields first, by their names; then the text, for what stands in the middle of another.
+    return redacted(json.dumps(redacted_data(data), default=str))

@@ -27,7 +27,6 @@ REQUEST_TIMEOUT_S = 15.0
 BODY_LIMIT = 64 * 1024 * 1024
 """Bytes read of one answer: ten times the largest list that a suite could make."""
 
-
 _NOT_FOUND = 404
 _REFUSED = 400
 _STDOUT = 1
@@ -232,10 +231,8 @@ class Client:
         from kubernetes.stream.ws_client import WSClient
 
         path = resources.PODS.path(namespace=namespace, name=pod, subresource="exec")
-        words = [("command", word) for word in argv]
-        query = urlencode(
-            [*words, ("container", container), ("stdout", "true"), ("stderr", "true")]
-        )
+        words = [*(("command", word) for word in argv), ("container", container)]
+        query = urlencode([*words, ("stdout", "true"), ("stderr", "true")])
         configuration = self._api.configuration
         url = f"{configuration.host}{path}?{query}"
         try:
@@ -252,13 +249,12 @@ class Client:
                 stream.read_channel(_STDOUT),
                 stream.read_channel(_STDERR),
             )
-        except (OSError, ValueError, TypeError, LookupError) as error:
-            raise KubeError(f"exec {argv[0]} in {namespace}/{pod}: {error}", code=0) from error
+        except KubeError:
+            raise
         except Exception as error:
             # What the library raises where the server refuses has no common class.
-            raise KubeError(
-                f"exec {argv[0]} in {namespace}/{pod}: {error}", code=getattr(error, "status", 0)
-            ) from error
+            code = getattr(error, "status", 0)
+            raise KubeError(f"exec {argv[0]} in {namespace}/{pod}: {error}", code=code) from error
 
     def _identity(self) -> dict[str, str]:
         """Headers of each request: who asks."""

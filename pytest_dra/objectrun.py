@@ -190,7 +190,13 @@ class ObjectRun:
             remarks.append(f"{len(beside) - REMARKS_MAX} more; dra-check shows them")
         file = None
         try:
-            file = write_reports(result, summary, self.output)
+            file = write_reports(
+                result,
+                summary,
+                self.output,
+                findings=self.found.findings,
+                summaries=self.settings.summaries(),
+            )
         except ReportError as error:
             remarks.append(str(error))
             deserved = deserved or FAILED

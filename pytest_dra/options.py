@@ -40,6 +40,9 @@ DEFAULT: Final = "default"
 PROFILE: Final = "profile"
 INI: Final = "ini"
 
+STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
+"""Where a step of GitHub Actions (and of what follows its example) puts Markdown to be shown."""
+
 SEED: Final = "dra_soak_seed"
 """Shown in each soak, since it belongs to what is found."""
 
@@ -130,6 +133,12 @@ OPTIONS: Final = (
         choices=SUITES,
     ),
     Option("--dra-output", "directory for the report", "dra-results", "DIR"),
+    Option(
+        "--dra-summary",
+        "file to which the summary is appended as Markdown, besides $GITHUB_STEP_SUMMARY",
+        "",
+        "FILE",
+    ),
     Option(
         "--dra-logs",
         "keep logs and traffic of cases below the output directory",
@@ -225,6 +234,11 @@ class Settings:
         return any(
             self[name] and self.origin(name) == FLAG for name in ("dra_driver", "dra_profile")
         )
+
+    def summaries(self, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+        """Files to which the summary is appended as Markdown."""
+        named = (environ.get(STEP_SUMMARY, ""), self["dra_summary"])
+        return tuple(Path(each).absolute() for each in dict.fromkeys(named) if each)
 
     def for_fixtures(self) -> Settings:
         """The same, of the bundled driver where none is named: what the fixtures run on."""

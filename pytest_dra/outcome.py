@@ -54,19 +54,20 @@ def ended(
     case: Case,
     act: Callable[[], None],
     *,
-    lines: Callable[[tuple[int, ...]], tuple[str, ...]] = lambda proof: (),
+    blamed: Callable[[Violation], CaseResult] | None = None,
 ) -> tuple[CaseResult, BaseException | None]:
     """Run a case to its end.
 
     Args:
         case: the case.
         act: what it does.
-        lines: what is shown of the timeline entries that prove a violation.
+        blamed: the result of a violation, where more is known of it than it says.
     """
     try:
         act()
     except Violation as violation:
-        return failed(case, violation, excerpt=lines(violation.proof)), violation
+        result = failed(case, violation) if blamed is None else blamed(violation)
+        return result, violation
     except Blocked as blocked:
         return not_run(case, blocked_by([blocked.by])), blocked
     except NotApplicable as reason:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.report.figures import NONE
 from pytest_dra.report.results import ENDED_BEFORE
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
@@ -28,6 +29,7 @@ class Recorder:
     def __init__(self, implemented: Iterable[str]) -> None:
         self.implemented: dict[str, Case] = {id: catalogue().case(id) for id in implemented}
         self.started = datetime.datetime.now(datetime.timezone.utc)
+        self.figures = NONE
         self._began = time.monotonic()
         self._results: dict[str, CaseResult] = {}
         self._facts: Json = {}

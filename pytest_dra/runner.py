@@ -9,6 +9,7 @@ import pytest
 
 from pytest_dra.cases import case_id_of
 from pytest_dra.outcome import Outcome
+from pytest_dra.report.figures import Figures
 from pytest_dra.running import Run
 
 OUTCOME = pytest.StashKey[Outcome]()
@@ -18,6 +19,9 @@ BENCH_FIXTURES = frozenset({"dra_bench", "dra_live"})
 OBSERVED = "dra_observations"
 """What a worker of xdist hands over at its end."""
 
+
+FIGURES = "dra_figures"
+"""Where xdist's channel carries what a worker has measured."""
 
 
 class CaseRunner:
@@ -118,14 +122,18 @@ class CaseRunner:
         output: Any = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[OBSERVED] = self._run.observations
+            output[FIGURES] = self._run.recorder.figures.to_dict()
         if not self._is_worker and not self._config.option.collectonly:
             session.exitstatus = self._run.finish(int(exitstatus))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take what a worker of xdist has seen of its driver."""
-        for found in getattr(node, "workeroutput", {}).get(OBSERVED, ()):
+        """Take what a worker of xdist has seen of its driver, and measured."""
+        handed = getattr(node, "workeroutput", {})
+        for found in handed.get(OBSERVED, ()):
             self._run.observe(found)
+        if FIGURES in handed:
+            self._run.recorder.figures += Figures(**handed[FIGURES])
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One section: levels and states, verdict, failures, path, command to reproduce."""

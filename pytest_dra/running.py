@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import platform
 import sys
@@ -22,6 +23,7 @@ from pytest_dra.cases import is_live
 from pytest_dra.cases import locked
 from pytest_dra.catalogue import catalogue
 from pytest_dra.checks.observations import merged
+from pytest_dra.measuring import figures_of
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -217,6 +219,9 @@ class Run:
 
     def close(self) -> None:
         """End driver, kubelet and API server; what is left then is told beside the report."""
+        # They only inform: a bench that has broken has none, and its case says so.
+        with contextlib.suppress(Exception):
+            self.recorder.figures += figures_of(self.session.benches())
         try:
             self.observe(self.session.observed())
         except Exception as error:
@@ -261,7 +266,8 @@ class Run:
 
     def _write(self, result: RunResult, summary: Summary) -> tuple[Path | None, str]:
         try:
-            return write_reports(result, summary, self.output), ""
+            summaries = self.settings.summaries()
+            return write_reports(result, summary, self.output, summaries=summaries), ""
         except ReportError as error:
             return None, str(error)
 
@@ -282,6 +288,7 @@ class Run:
             versions=versions_of(facts),
             catalogue=catalogue().hash,
             observations=merged(self.observations),
+            figures=self.recorder.figures,
         )
 
     def summary(self) -> list[str]:

@@ -137,6 +137,11 @@ class Session:
             if self._live is not None:
                 stack.callback(self._live.close)
 
+    def benches(self) -> list[Bench]:
+        """The benches whose driver has been started, the first site's before the others."""
+        begun = self._site.begun
+        return [*([begun] if begun is not None else []), *self._annexes.benches()]
+
     def plugin(self) -> Plugin | None:
         """The registered plugin as it is now, for the report."""
         return self._site.plugin()

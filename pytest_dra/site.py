@@ -35,6 +35,9 @@ from pytest_dra.outcome import ended
 from pytest_dra.plan import Plan
 from pytest_dra.report.excerpt import excerpt
 from pytest_dra.report.results import CaseResult
+from pytest_dra.report.results import failed
+from pytest_dra.report.sequence import sequence
+from pytest_dra.spec import Violation
 from pytest_dra.timeline import Timeline
 
 UNSTARTABLE = (ClusterError, KubeError, LaunchError, OSError)
@@ -210,6 +213,10 @@ class Site:
             with bench.case(what.case, works=works):
                 what.body(bench)
 
-        return ended(
-            what.case, act, lines=lambda proof: excerpt(self.timeline, proof, since=serial)
-        )
+        def blamed(violation: Violation) -> CaseResult:
+            proof, timeline = violation.proof, self.timeline
+            lines = excerpt(timeline, proof, since=serial)
+            seen = sequence(timeline, proof, since=serial, judged=violation.where)
+            return failed(what.case, violation, excerpt=lines, steps=seen)
+
+        return ended(what.case, act, blamed=blamed)

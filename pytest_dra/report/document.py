@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.report.checksum import FIELD
+from pytest_dra.report.checksum import checksum
 from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted_data
 from pytest_dra.report.remedies import command
@@ -42,9 +44,10 @@ BEHAVIOURS = {
 
 
 def document(run: RunResult, summary: Summary) -> Json:
-    """The report of a run.
+    """The report of a run. Only times tell two equal runs apart.
 
-    Nothing but ``startedAt``, ``duration...`` and ``observations`` tells two runs apart.
+    These are ``startedAt``, ``durationSeconds``, ``figures``, ``observations``, and what a failed
+    case quotes of its timeline.
 
     Every string is redacted; the keys are in no order (the writer sorts them).
     """
@@ -84,6 +87,7 @@ def document(run: RunResult, summary: Summary) -> Json:
         "missing": [_missing(each) for each in lacking_musts(run)],
         "cases": [_case(each) for each in run.results],
         "behaviours5970": _behaviours(run),
+        "figures": run.figures.shown(),
         "reproduce": {"all": command(run), "failed": command(run, failed) if failed else ""},
         "startedAt": _moment(run.started),
         "durationSeconds": round(run.duration_s, SECONDS_DIGITS),
@@ -91,7 +95,8 @@ def document(run: RunResult, summary: Summary) -> Json:
     if run.observations:
         data["observations"] = _plain(run.observations)
     safe = redacted_data(data)
-    return safe if isinstance(safe, dict) else data
+    made = safe if isinstance(safe, dict) else data
+    return {**made, FIELD: checksum(made)}
 
 
 def _plain(value: Any) -> Any:
@@ -195,6 +200,7 @@ def _case(result: CaseResult) -> Json:
         ("error", result.error),
         ("notes", list(result.notes)),
         ("timeline", list(result.excerpt)),
+        ("sequence", [each.to_dict() for each in result.steps]),
     )
     found |= {key: each for key, each in optional if each}
     if result.finding is not None:
@@ -204,6 +210,7 @@ def _case(result: CaseResult) -> Json:
             "want": result.finding.want,
             "from": result.finding.source,
             "breaks": case.breaks,
+            "requirement": case.requirement,
         }
     return found
 

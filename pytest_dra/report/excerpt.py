@@ -60,10 +60,11 @@ def excerpt(timeline: Timeline, proof: tuple[int, ...], *, since: int = 0) -> tu
 def line(entry: Entry[Event]) -> str:
     """One entry: seconds since the start of the run, its serial, and what happened."""
     mark = " (disturbed)" if entry.disturbed else ""
-    return one_line(f"+{entry.at:.3f} s #{entry.serial} {_told(entry.event)}{mark}", LINE_LIMIT)
+    return one_line(f"+{entry.at:.3f} s #{entry.serial} {told(entry.event)}{mark}", LINE_LIMIT)
 
 
-def _told(event: Event) -> str:
+def told(event: Event) -> str:
+    """What happened, in one line; not yet cut or escaped."""
     if isinstance(event, ApiRequest):
         return _request(event)
     if isinstance(event, RegistrationCall):

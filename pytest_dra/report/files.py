@@ -53,6 +53,20 @@ def write_whole(path: Path, text: str) -> None:
         raise _unwritable(path.parent, error) from error
 
 
+def append(path: Path, text: str) -> None:
+    """Add to a file of UTF-8 text, which is made if it is not there.
+
+    Raises:
+        ReportError: names the file and the reason.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ReportError(f"the summary cannot be appended to {path}: {reason}") from error
+
+
 def _unwritable(directory: Path, error: Exception) -> ReportError:
     reason = getattr(error, "strerror", None) or error
     return ReportError(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
 TEXT_LIMIT = 4096
 """Characters of one text of a result: two screenfuls; whole objects lie in the timeline."""
@@ -44,6 +46,17 @@ def one_line(text: str, limit: int = LINE_LIMIT) -> str:
 def shown(value: object) -> str:
     """The ``repr`` of a value that a driver made, of bounded size whatever the value is."""
     return plain(_Shown().repr(value))
+
+
+def plain_data(value: object) -> Any:
+    """Plain data (mappings, lists, scalars) with every string and key made :func:`plain`."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {plain(str(key)): plain_data(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_data(each) for each in value]
+    return value
 
 
 def spelled_ids(ids: Iterable[str]) -> str:

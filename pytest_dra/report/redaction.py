@@ -13,9 +13,13 @@ REDACTED = "<redacted>"
 
 SECRET_NAME = re.compile(
     r"(?i)(^|[-_.])(token|secret|password|passwd|passphrase|credentials?|api[-_]?key"
-    r"|private[-_]?key|access[-_]?key|authorization)($|[-_.])"
+    r"|private[-_]?key|access[-_]?key|key[-_]?data|authorization)($|[-_.])"
 )
 """Names of fields, variables and options whose value is a secret."""
+
+OPAQUE_KIND = "Secret"
+HELD = frozenset({"data", "stringData"})
+"""Fields of a Kubernetes Secret whose values are secret, whatever their names are."""
 
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word begins inside of a camelCase name."""
@@ -40,9 +44,30 @@ PATTERNS = (
         ),
         rf"\1{REDACTED}",
     ),
-    # keys and certificates
+    # --token x
     (
-        re.compile(r"-----BEGIN [A-Z ]{1,40}-----[^-]*(-----END [A-Z ]{1,40}-----)?"),
+        re.compile(
+            r"(?i)(--[a-z-]{0,40}(?:token|secret|password|passwd|passphrase|api-?key|private-?key"
+            r"|access-?key)\s+)(?!<redacted>|[-{])[^\s\"',]+"
+        ),
+        rf"\1{REDACTED}",
+    ),
+    # what well-known issuers make: their prefixes are given so that they can be found
+    (
+        re.compile(
+            r"\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}"
+            r"|xox[abprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
+            r"|nvapi-[A-Za-z0-9_-]{20,})"
+        ),
+        REDACTED,
+    ),
+    # keys and certificates, also in base64 as kubeconfig files and Secrets have them
+    (re.compile(r"\bLS0tLS1CRUdJTi[A-Za-z0-9+/=]+"), REDACTED),
+    (
+        re.compile(
+            r"-----BEGIN [A-Z ]{1,40}-----"
+            r"(?:(?:(?!-----BEGIN)[\s\S]){0,8192}?-----END [A-Z ]{1,40}-----|[^-]*)"
+        ),
         REDACTED,
     ),
 )
@@ -59,11 +84,14 @@ def redacted_data(value: object) -> object:
     """Plain data (mappings, lists, scalars) with every string redacted.
 
     Of a field whose name says that it is secret (``apiToken``, ``DB_PASSWORD``) nothing is left;
-    the element after an option such as ``--token`` or ``--kubeconfig`` in a list is replaced too.
+    the element after an option such as ``--token`` or ``--kubeconfig`` in a list is replaced too,
+    and everything that a Kubernetes Secret holds.
     """
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, Mapping):
+        if value.get("kind") == OPAQUE_KIND:
+            value = {key: _emptied(each) if key in HELD else each for key, each in value.items()}
         return {
             key: REDACTED
             if isinstance(each, str) and each and is_secret_name(str(key))
@@ -73,6 +101,10 @@ def redacted_data(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return _list(value)
     return value
+
+
+def _emptied(held: object) -> object:
+    return dict.fromkeys(held, REDACTED) if isinstance(held, Mapping) else REDACTED
 
 
 def is_secret_name(name: str) -> bool:

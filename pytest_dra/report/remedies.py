@@ -22,7 +22,8 @@ DEFAULT_SOURCE = "default"
 HOOKS = "hooks."
 """Fields of the profile in whose place a pytest plugin can do the work."""
 
-OUTPUT_OPTION = "--dra-output"
+OUTPUT_OPTIONS = ("--dra-output", "--dra-summary")
+"""Where things are written changes nothing in them."""
 CASE_OPTION = "--dra-case"
 
 COMMAND_LIMIT = 8192
@@ -65,7 +66,7 @@ def command(run: RunResult, ids: Iterable[str] = ()) -> str:
     words = ["pytest"]
     chosen = sorted(set(ids))
     for option in run.options:
-        if option.source == DEFAULT_SOURCE or option.name == OUTPUT_OPTION:
+        if option.source == DEFAULT_SOURCE or option.name in OUTPUT_OPTIONS:
             continue
         if chosen and option.name == CASE_OPTION:
             continue

@@ -13,10 +13,14 @@ from types import MappingProxyType
 from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import Waiver
+from pytest_dra.report.figures import NONE
+from pytest_dra.report.figures import Figures
 from pytest_dra.report.plain import LINE_LIMIT
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import plain
 from pytest_dra.report.plain import shown
+from pytest_dra.report.steps import STEPS_LIMIT
+from pytest_dra.report.steps import Step
 from pytest_dra.spec import Case
 from pytest_dra.spec import Depth
 from pytest_dra.spec import Json
@@ -103,6 +107,7 @@ class CaseResult:
         finding: of a failed case alone.
         error: of an errored case, the end of the traceback.
         excerpt: lines of the timeline that prove it.
+        steps: what happened round it, as a sequence.
         notes: remarks that change no state, such as a slow call.
         duration_s: seconds.
         parameter: what tells several results of one case apart; mostly empty.
@@ -119,6 +124,7 @@ class CaseResult:
     finding: Finding | None = None
     error: str = ""
     excerpt: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
     duration_s: float = 0.0
     parameter: str = ""
@@ -135,6 +141,7 @@ class CaseResult:
         put(
             self, "excerpt", tuple(plain(each, LINE_LIMIT) for each in self.excerpt[:EXCERPT_LINES])
         )
+        put(self, "steps", self.steps[:STEPS_LIMIT])
         put(self, "notes", tuple(one_line(each) for each in self.notes[:NOTES_LIMIT]))
 
     @property
@@ -153,6 +160,7 @@ class CaseResult:
             "finding": None if self.finding is None else dataclasses.asdict(self.finding),
             "error": self.error,
             "excerpt": list(self.excerpt),
+            "steps": [each.to_dict() for each in self.steps],
             "notes": list(self.notes),
             "duration_s": self.duration_s,
             "parameter": self.parameter,
@@ -178,6 +186,7 @@ class CaseResult:
                 "state": State(fields["state"]),
                 "finding": None if finding is None else Finding(**finding),
                 "excerpt": tuple(fields["excerpt"]),
+                "steps": tuple(Step.from_dict(each) for each in fields["steps"]),
                 "notes": tuple(fields["notes"]),
             }
         )
@@ -216,6 +225,7 @@ class RunResult:
         catalogue: the hash of the catalogue.
         observations: what the run has shown of the driver beside its cases
             (``checks.observations``); empty if none was started.
+        figures: what was measured beside.
     """
 
     driver: str
@@ -232,6 +242,7 @@ class RunResult:
     versions: Mapping[str, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     catalogue: str = ""
     observations: Json = dataclasses.field(default_factory=dict)
+    figures: Figures = NONE
 
     def __post_init__(self) -> None:
         have = {each.case.id for each in self.results}
@@ -243,7 +254,12 @@ class RunResult:
 
 
 def failed(
-    case: Case, violation: Violation, *, excerpt: Iterable[str] = (), duration_s: float = 0.0
+    case: Case,
+    violation: Violation,
+    *,
+    excerpt: Iterable[str] = (),
+    steps: Iterable[Step] = (),
+    duration_s: float = 0.0,
 ) -> CaseResult:
     """The driver broke the rule of ``case``."""
     return CaseResult(
@@ -251,6 +267,7 @@ def failed(
         state=State.FAILED,
         finding=Finding.of(violation, case),
         excerpt=tuple(excerpt),
+        steps=tuple(steps),
         duration_s=duration_s,
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from pytest_dra.report.files import ReportError
 from pytest_dra.report.plain import one_line
@@ -20,21 +21,32 @@ WIDTH = 100
 PROBLEMS_SHOWN = 5
 
 
+def problems_of(data: object) -> list[tuple[tuple[str | int, ...], str]]:
+    """Where a report differs from ``schema.json``: path and message of each difference."""
+    import jsonschema
+
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    found = jsonschema.Draft202012Validator(schema).iter_errors(data)
+    return [(tuple(each.absolute_path), each.message) for each in found]
+
+
 def check(data: object) -> None:
     """Hold a report against ``schema.json``.
 
     Raises:
         ReportError: lists where it differs.
     """
-    import jsonschema
-
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    found = jsonschema.Draft202012Validator(schema).iter_errors(data)
-    problems = sorted(f"{each.json_path}: {one_line(each.message)}" for each in found)
+    problems = sorted(
+        f"{_spelled(place)}: {one_line(message)}" for place, message in problems_of(data)
+    )
     if problems:
         more = len(problems) - PROBLEMS_SHOWN
         listed = "; ".join(problems[:PROBLEMS_SHOWN]) + (f"; {more} more" if more > 0 else "")
         raise ReportError(f"the report has not the form of its schema: {listed}")
+
+
+def _spelled(place: tuple[str | int, ...]) -> str:
+    return "$" + "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
 
 
 def render(data: Json) -> str:
@@ -45,22 +57,21 @@ def render(data: Json) -> str:
     """
     import yaml
 
-    class Dumper(yaml.SafeDumper):
-        """Writes texts of several lines as blocks, and every list out instead of aliases."""
-
-        def ignore_aliases(self, data: object) -> bool:
-            return True
+    # libyaml's where there is one: a report of many failures takes a second without it. Every
+    # list is written out, instead of an alias.
+    base = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    dumper: Any = type("Dumper", (base,), {"ignore_aliases": lambda self, data: True})
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
         style = "|" if "\n" in value else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     check(data)
-    Dumper.add_representer(str, text)
+    dumper.add_representer(str, text)
     return str(
         yaml.dump(
             data,
-            Dumper=Dumper,
+            Dumper=dumper,
             sort_keys=True,
             allow_unicode=True,
             default_flow_style=False,

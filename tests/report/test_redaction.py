@@ -25,6 +25,15 @@ from pytest_dra.report.redaction import redacted_data
             "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
             "<redacted>",
         ),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,01\n\n"
+            "MIIE\n-----END RSA PRIVATE KEY----- and more",
+            "<redacted> and more",
+        ),
+        ("-----BEGIN CERTIFICATE-----\nMIIE", "<redacted>"),
+        ("pushed with ghp_" + "a" * 36, "pushed with <redacted>"),
+        ("AKIA" + "A" * 16 + " is used", "<redacted> is used"),
+        ("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURQ==", "client-key-data: <redacted>"),
     ],
 )
 def test_credentials_are_taken_out(text: str, wanted: str) -> None:
@@ -81,3 +90,20 @@ def test_data_is_redacted_by_name_and_by_place() -> None:
 
 def test_placeholders_stay_after_an_option() -> None:
     assert redacted_data(["--kubeconfig", "{kubeconfig}"]) == ["--kubeconfig", "{kubeconfig}"]
+
+
+def test_what_a_kubernetes_secret_holds_is_taken_out() -> None:
+    secret = {
+        "kind": "Secret",
+        "metadata": {"name": "a"},
+        "data": {"anything": "aHVzaA=="},
+        "stringData": {"word": "hush hush"},
+    }
+    assert redacted_data({"body": secret}) == {
+        "body": {
+            "kind": "Secret",
+            "metadata": {"name": "a"},
+            "data": {"anything": "<redacted>"},
+            "stringData": {"word": "<redacted>"},
+        }
+    }

@@ -22,11 +22,18 @@ from tests.report.running import run_of
 IMPORT_TIMEOUT_S = 60
 
 
-def test_both_files_lie_in_a_directory_that_is_made_for_them(tmp_path: Path) -> None:
+def test_all_files_lie_in_a_directory_that_is_made_for_them(tmp_path: Path) -> None:
     run = run_of({MUST_ID: State.PASSED})
     path = write_reports(run, summarise(run), tmp_path / "a" / "b")
     assert path == tmp_path / "a" / "b" / "report.yaml"
-    assert sorted(each.name for each in path.parent.iterdir()) == ["junit.xml", "report.yaml"]
+    assert sorted(each.name for each in path.parent.iterdir()) == [
+        "badge.json",
+        "badge.svg",
+        "findings.sarif",
+        "junit.xml",
+        "report.html",
+        "report.yaml",
+    ]
 
 
 def test_an_older_report_is_replaced(tmp_path: Path) -> None:
@@ -99,7 +106,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(
 def test_a_report_costs_nothing_before_it_is_written() -> None:
     program = (
         "import sys; from pytest_dra.report import writing, terminal, exits;"
-        "print(sorted({'yaml','jsonschema','pytest','grpc','aiohttp'} & set(sys.modules)))"
+        "print(sorted({'yaml','jsonschema','jinja2','pytest','grpc','aiohttp'} & set(sys.modules)))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=IMPORT_TIMEOUT_S

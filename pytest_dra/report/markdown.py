@@ -1,0 +1,111 @@
+"""A report in Markdown, as GitHub and others show it beside a pipeline's run.
+
+What a driver has said stands in entities only: no character of it can be markup, a link, a mention
+or a table's column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_dra.report.page import VERDICT_SIGNS
+from pytest_dra.report.page import Page
+from pytest_dra.report.plain import one_line
+from pytest_dra.report.plain import plain_data
+from pytest_dra.report.plain import spelled_ids
+from pytest_dra.report.results import State
+from pytest_dra.spec import Json
+from pytest_dra.spec import Level
+
+FAILURES_SHOWN = 50
+"""Failed cases in the table; a summary has a limit of a mebibyte, and its readers have theirs."""
+
+GROUPS_SHOWN = 20
+TEXT_LIMIT = 240
+"""Characters of a text that a driver has made."""
+
+HARMLESS = frozenset(" ")
+"""Characters that stay besides letters and digits."""
+
+
+def render(data: Json) -> str:
+    """The summary of a report that has the form of the schema; its texts may be hostile."""
+    page = Page(plain_data(data))
+    return "\n".join([*_head(page), *_failures(page), *_unjudged(page), *_foot(page)]) + "\n"
+
+
+def literal(text: str, limit: int = TEXT_LIMIT) -> str:
+    """A text that no reader of Markdown takes for markup, as code."""
+    shown = "".join(
+        each if each.isalnum() or each in HARMLESS else f"&#{ord(each)};"
+        for each in one_line(text, limit)
+    )
+    return f"<code>{shown}</code>"
+
+
+def _head(page: Page) -> Iterator[str]:
+    data, of = page.data, page.data["verdictOf"]
+    passed, applicable = page.musts
+    yield f"## {VERDICT_SIGNS[data['verdict']]} DRA conformance: {data['verdict']}"
+    yield ""
+    yield (
+        f"{literal(data['driver']['name'] or 'unnamed driver')}: **{passed} of {applicable}** "
+        f"applicable MUST cases of {of['profile']} passed, at {of['depth']} depth on Kubernetes "
+        f"{of['kubernetes']}."
+    )
+    yield ""
+    states = [state.value for state in State]
+    yield f"| | {' | '.join(states)} |"
+    yield f"|---|{'---:|' * len(states)}"
+    for level in Level:
+        numbers = data["counts"][level.value]
+        yield f"| {level.value} | {' | '.join(str(numbers[each]) for each in states)} |"
+    yield ""
+
+
+def _failures(page: Page) -> Iterator[str]:
+    bad = page.bad
+    if not bad:
+        return
+    yield f"### Failures ({len(bad)})"
+    yield ""
+    yield "| case | level | what is demanded | where | got |"
+    yield "|---|---|---|---|---|"
+    for each in bad[:FAILURES_SHOWN]:
+        if each["state"] == State.FAILED:
+            where, got = literal(each["where"]), literal(each["got"])
+        else:
+            where, got = "errored, which is not the driver's fault", ""
+        yield f"| {each['id']} | {each['level']} | {literal(each['title'])} | {where} | {got} |"
+    if len(bad) > FAILURES_SHOWN:
+        yield ""
+        yield f"And {spelled_ids(each['id'] for each in bad[FAILURES_SHOWN:])}."
+    yield ""
+
+
+def _unjudged(page: Page) -> Iterator[str]:
+    groups = page.groups
+    if groups:
+        yield "### Not judged"
+        yield ""
+        for each in groups[:GROUPS_SHOWN]:
+            ids = spelled_ids(case["id"] for case in each.cases)
+            way = f" Way out: {literal(each.remedy)}." if each.remedy else ""
+            musts = f" ({each.musts} MUST)" if each.musts else ""
+            yield f"- {each.state}, {literal(each.reason)}: {ids}{musts}.{way}"
+        if len(groups) > GROUPS_SHOWN:
+            yield f"- {len(groups) - GROUPS_SHOWN} more reasons stand in the report"
+        yield ""
+    if page.provisional:
+        yield (
+            "Provisional (feature seen, not declared; not counted): "
+            + ", ".join(f"{each['id']} {each['state']}" for each in page.provisional)
+        )
+        yield ""
+
+
+def _foot(page: Page) -> Iterator[str]:
+    again = page.data["reproduce"]
+    yield f"Reproduce: {literal(again['failed'] or again['all'], len(again['all']) * 2)}"
+    yield ""
+    yield f"<sub>{page.data['disclaimer']}</sub>"
