@@ -11,16 +11,13 @@ from pytest_dra.spec import Level
 @case("LIFE-001", Level.MUST, live=True)
 def test_life_001_whole_path(dra_live: LiveBench) -> None:
     """the whole path works on a cluster"""
-    dra_live.must_publish()
+    dra_live.driver.must_publish()
     pod = dra_live.pod(templates={CLAIM: dra_live.template()})
     state = dra_live.pods.must_run(pod)
     generated = state["status"]["resourceClaimStatuses"][0]["resourceClaimName"]
     claim = dra_live.claim()
     other = dra_live.pod_with(claim)
     dra_live.pods.must_run(other)
-    for each in (pod, other):
-        dra_live.pods.delete(each)
-    dra_live.pods.must_go(pod)
+    dra_live.pods.end(pod, other)
     dra_live.claims.must_go(generated)
-    dra_live.pods.must_go(other)
     dra_live.claims.must_be_deallocated(claim)

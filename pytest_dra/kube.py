@@ -234,7 +234,9 @@ class Client:
         words = [*(("command", word) for word in argv), ("container", container)]
         query = urlencode([*words, ("stdout", "true"), ("stderr", "true")])
         configuration = self._api.configuration
-        url = f"{configuration.host}{path}?{query}"
+        # The scheme of web sockets: ws, or wss for https.
+        host = str(configuration.host).replace("http", "ws", 1)
+        url = f"{host}{path}?{query}"
         try:
             stream: Any = WSClient(  # type: ignore[no-untyped-call]
                 configuration, url, self._identity(), True

@@ -8,11 +8,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from contextlib import suppress
 from pathlib import Path
 
+from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.cases import Declared
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
+from pytest_dra.kube import KubeError
 from pytest_dra.launch import Keeper
 from pytest_dra.live import LiveBench
 from pytest_dra.live.bench import LiveSetup
@@ -21,6 +24,12 @@ from pytest_dra.outcome import BenchError
 from pytest_dra.outcome import Outcome
 from pytest_dra.outcome import ended
 from pytest_dra.plan import Plan
+from pytest_dra.report.results import State
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+
+SPOILING = frozenset({State.FAILED, State.ERRORED})
+"""States of a case after which nobody knows what the driver still holds."""
 
 RUN_BYTES = 3
 """Random part of a run's name: apart from those of others on one cluster."""
@@ -94,6 +103,9 @@ class LiveSite:
                 profile=self._plan.profile,
                 driver_name=self._plan.driver_name or "",
                 run=secrets.token_hex(RUN_BYTES),
+                version=kubernetes_version(self._plan.kubernetes).with_gates(
+                    self._plan.feature_gates
+                ),
                 objects=live.objects,
                 images=live.images,
                 pod_image=live.pod_image,
@@ -115,10 +127,16 @@ class LiveSite:
                 what.body(bench)
 
         result, error = ended(what.case, act)
-        return Outcome(
-            dataclasses.replace(result, duration_s=time.monotonic() - began),
-            log=self._bench.driver_log() if self._bench is not None else "",
-        ).because(error)
+        duration_s = time.monotonic() - began
+        log = self._bench.driver.log() if self._bench is not None else ""
+        if result.state in SPOILING and self._bench is not None:
+            self._renew(self._bench)
+        return Outcome(dataclasses.replace(result, duration_s=duration_s), log=log).because(error)
+
+    def _renew(self, bench: LiveBench) -> None:
+        """Begin anew with the driver: what a failed case has left must not fail the next one."""
+        with suppress(KubeError, Violation, UnsupportedEnvironment):
+            bench.driver.restart()
 
     def close(self) -> None:
         """Remove what was deployed, end the cluster; calling it twice is fine.

@@ -25,21 +25,33 @@ HOST_NAME: Final = "kubernetes.io/hostname"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One request of a claim: so many devices of a class that match the selectors (CEL)."""
+    """One request of a claim: so many devices of a class that match the selectors (CEL).
 
-    device_class: str
+    ``alternatives``: the first of them that can be had is taken, and nothing else of this one
+    counts but its name.
+    """
+
+    device_class: str = ""
     name: str = REQUEST
     count: int = 1
     selectors: tuple[str, ...] = ()
+    alternatives: tuple[Ask, ...] = ()
 
     def body(self) -> Json:
         """The request as an object of resource.k8s.io/v1."""
-        exactly: Json = {"deviceClassName": self.device_class}
+        if self.alternatives:
+            several = [{"name": each.name, **each.wanted()} for each in self.alternatives]
+            return {"name": self.name, "firstAvailable": several}
+        return {"name": self.name, "exactly": self.wanted()}
+
+    def wanted(self) -> Json:
+        """What is asked for, without the name."""
+        wanted: Json = {"deviceClassName": self.device_class}
         if self.count != 1:
-            exactly["count"] = self.count
+            wanted["count"] = self.count
         if self.selectors:
-            exactly["selectors"] = [{"cel": {"expression": each}} for each in self.selectors]
-        return {"name": self.name, "exactly": exactly}
+            wanted["selectors"] = [{"cel": {"expression": each}} for each in self.selectors]
+        return wanted
 
 
 def claim_spec(*asks: Ask) -> Json:
@@ -49,14 +61,22 @@ def claim_spec(*asks: Ask) -> Json:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What a container uses: claims by their name in the pod, with a request or all (None)."""
+    """What a container uses: claims by their name in the pod, with a request or all (None).
+
+    ``first``: it initialises the pod. ``command``: what it runs; None: it does nothing until it is
+    ended. ``limits``: resources by name. ``mounts``: folders of the node by path in the container.
+    """
 
     name: str = CONTAINER
     claims: tuple[tuple[str, str | None], ...] = ()
     first: bool = False
+    command: tuple[str, ...] | None = None
+    limits: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    mounts: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def body(self, image: str, *, command: Sequence[str]) -> Json:
+    def body(self, image: str) -> Json:
         """The container as an object."""
+        command = ("sh", "-c", STAY) if self.command is None else self.command
         claims = [
             {"name": claim, **({"request": request} if request else {})}
             for claim, request in self.claims
@@ -65,7 +85,19 @@ class Use:
         made["command"] = list(command)
         if claims:
             made["resources"] = {"claims": claims}
+        if self.limits:
+            made.setdefault("resources", {})["limits"] = dict(self.limits)
+        if self.mounts:
+            made["volumeMounts"] = [
+                {"name": volume_name(folder), "mountPath": path}
+                for path, folder in self.mounts.items()
+            ]
         return made
+
+
+def volume_name(folder: str) -> str:
+    """Name of the volume that is a folder of the node."""
+    return folder.strip("/").replace("/", "-").lower()
 
 
 def pod_spec(
@@ -97,13 +129,20 @@ def pod_spec(
         "terminationGracePeriodSeconds": GRACE_S,
         "restartPolicy": "Never",
         "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
-        "containers": [
-            each.body(image, command=["sh", "-c", STAY]) for each in uses if not each.first
-        ],
+        "containers": [each.body(image) for each in uses if not each.first],
     }
     first = [each for each in uses if each.first]
     if first:
-        spec["initContainers"] = [each.body(image, command=["true"]) for each in first]
+        spec["initContainers"] = [each.body(image) for each in first]
+    folders = dict.fromkeys(folder for each in uses for folder in each.mounts.values())
+    if folders:
+        spec["volumes"] = [
+            {
+                "name": volume_name(folder),
+                "hostPath": {"path": folder, "type": "DirectoryOrCreate"},
+            }
+            for folder in folders
+        ]
     if scheduler:
         spec["schedulerName"] = scheduler
     if entries:

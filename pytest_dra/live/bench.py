@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
-from contextlib import suppress
 from types import MappingProxyType
-from typing import Final
 
-from pytest_dra.api import resources
+from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.bench.allocating import Allocator
 from pytest_dra.bench.allocating import KubeScheduler
@@ -20,35 +19,25 @@ from pytest_dra.bench.allocating import rules_with
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
-from pytest_dra.kube import KubeError
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
+from pytest_dra.live.asking import REQUEST
 from pytest_dra.live.asking import Ask
 from pytest_dra.live.asking import Use
 from pytest_dra.live.asking import claim_spec
 from pytest_dra.live.asking import pod_spec
 from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
-from pytest_dra.live.shipment import workloads_of
+from pytest_dra.live.probing import devices_must_be_seen
 from pytest_dra.profile import DriverProfile
+from pytest_dra.profile.model import Probe
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
-from pytest_dra.spec import Violation
-from pytest_dra.waiting import Deadline
-from pytest_dra.waiting import poll
-
-DEPLOYED_S: Final = 120.0
-"""Longest way from the manifests to the first slices: the plugin's pod has to start before."""
-
-LOG_LINES: Final = 50
-"""Lines of each container of the driver that are kept of a case."""
-
-EVERY_S: Final = 0.5
-"""Between two looks at the driver's slices."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +48,7 @@ class LiveSetup:
     profile: DriverProfile
     driver_name: str
     run: str
+    version: KubernetesVersion = dataclasses.field(default_factory=kubernetes_version)
     objects: Sequence[Json] = ()
     images: Sequence[str] = ()
     pod_image: str = ""
@@ -73,6 +63,7 @@ class LiveBench:
     case.
 
     Attributes:
+        driver: the driver under test.
         claims: claims and templates in the run's namespace.
         pods: pods there.
         allocator: what gives devices to the pods.
@@ -83,8 +74,15 @@ class LiveBench:
         self._client: Client = setup.cluster.admin()
         self.profile = setup.profile
         self.namespace = f"dra-{setup.run}"
-        self.claims = Claims(self._client, self.namespace)
-        self.pods = Pods(self._client, self.namespace)
+        self.claims = Claims(self._client, self.namespace, self.profile.budgets)
+        self.pods = Pods(self._client, self.namespace, self.profile.budgets)
+        self.driver = LiveDriver(
+            self._client,
+            name=setup.driver_name,
+            version=setup.version,
+            run=setup.run,
+            objects=setup.objects,
+        )
         self._room = Deployment(
             self._client,
             run=setup.run,
@@ -92,7 +90,6 @@ class LiveBench:
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
             ],
         )
-        self._driver = Deployment(self._client, run=setup.run, objects=setup.objects)
         self.allocator = self._new_allocator()
         self._case = ""
         self._number = 0
@@ -113,11 +110,6 @@ class LiveBench:
         """The cluster."""
         return self._setup.cluster
 
-    @property
-    def driver_name(self) -> str:
-        """The name under which the driver publishes."""
-        return self._setup.driver_name
-
     def open(self) -> None:
         """Deploy the driver; it need not have started yet when this returns.
 
@@ -128,7 +120,7 @@ class LiveBench:
         for image in dict.fromkeys([*setup.images, setup.pod_image]):
             cluster.load(image)
         self._room.apply()
-        self._driver.apply()
+        self.driver.install()
         self.allocator.__enter__()
 
     def stop(self) -> None:
@@ -138,7 +130,7 @@ class LiveBench:
     def close(self) -> list[str]:
         """Remove everything that was made; what is left, in words."""
         self.stop()
-        return [*self._room.remove(), *self._driver.remove()]
+        return [*self._room.remove(), *self.driver.uninstall()]
 
     @contextmanager
     def case(self, case: Case) -> Iterator[None]:
@@ -150,86 +142,36 @@ class LiveBench:
             self.pods.clear()
             self.claims.clear()
 
-    # the driver
-
-    def slices(self) -> list[Json]:
-        """The driver's slices as they are now."""
-        selector = f"spec.driver={self.driver_name}"
-        return self._client.list(resources.RESOURCE_SLICES, field_selector=selector)
-
-    def must_publish(self) -> list[Json]:
-        """Wait for the driver's first slices.
-
-        Raises:
-            Violation: there is none in time, with what the driver's pods say.
-        """
-        found = poll(self.slices, Deadline.after(DEPLOYED_S), every_s=EVERY_S)
-        if not found:
-            raise Violation(
-                f"ResourceSlices of {self.driver_name}",
-                got=f"none; {self._told()}",
-                want=f"published within {DEPLOYED_S:g} s after the driver was deployed",
-            )
-        return found
-
-    def _driver_pods(self) -> list[Json]:
-        """The pods in the namespaces of the driver's workloads."""
-        namespaces = {each.namespace for each in workloads_of(self._setup.objects)}
-        found = self._client.list(resources.PODS)
-        return [each for each in found if each["metadata"]["namespace"] in namespaces]
-
-    def _told(self) -> str:
-        told = []
-        for pod in self._driver_pods():
-            states = [
-                f"{name}: {about.get('reason') or about.get('startedAt')}"
-                for each in pod["status"].get("containerStatuses") or ()
-                for name, about in (each.get("state") or {}).items()
-            ]
-            told.append(f"pod {pod['metadata']['name']} {pod['status']['phase']} {states}")
-        return "; ".join(told) or "no pod of the driver"
-
-    def driver_log(self) -> str:
-        """The end of the output of the driver's pods; it is only shown, and may be missing."""
-        parts = []
-        with suppress(KubeError):
-            for pod in self._driver_pods():
-                metadata = pod["metadata"]
-                for container in pod["spec"]["containers"]:
-                    text = self._client.log(
-                        metadata["namespace"], metadata["name"], container["name"], lines=LOG_LINES
-                    )
-                    parts.append(f"--- {metadata['name']} {container['name']}\n{text}")
-        return "\n".join(parts)
-
-    def nodes(self) -> list[str]:
-        """Names of the nodes that have devices of the driver, sorted.
-
-        Raises:
-            Violation: the driver publishes nothing.
-            UnsupportedEnvironment: no slice is of one node.
-        """
-        found = {each["spec"].get("nodeName") for each in self.must_publish()} - {None}
-        if not found:
-            raise UnsupportedEnvironment(
-                "no slice of the driver belongs to one node",
-                way_out="a cluster on which the driver publishes devices of a node",
-            )
-        return sorted(map(str, found))
-
     # what a case asks for
 
     @property
     def device_class(self) -> str:
-        """The first class of the profile."""
+        """The first class of the profile.
+
+        Raises:
+            UnsupportedEnvironment: it names none.
+        """
+        if not self.profile.driver.device_classes:
+            raise UnsupportedEnvironment(
+                "the profile names no DeviceClass", way_out="give driver.deviceClasses"
+            )
         return self.profile.driver.device_classes[0]
+
+    def need_devices(self, number: int) -> None:
+        """Raises UnsupportedEnvironment where the first node has fewer devices of the class."""
+        found = len(self.driver.devices(self.device_class))
+        if found < number:
+            raise UnsupportedEnvironment(
+                f"{found} devices of class {self.device_class} on one node, {number} are needed",
+                way_out="a node with more devices",
+            )
 
     def name(self, what: str) -> str:
         """A name that nothing else of the run has."""
         self._number += 1
         return f"{self._case}-{what}-{self._number}"
 
-    def ask(self, name: str = "device", *, count: int = 1, pinned: bool = False) -> Ask:
+    def ask(self, name: str = REQUEST, *, count: int = 1, pinned: bool = False) -> Ask:
         """A request for devices of the class; ``pinned``: for the one of ``samples.pin``."""
         selectors = (self.profile.samples.pin,) if pinned else ()
         return Ask(device_class=self.device_class, name=name, count=count, selectors=selectors)
@@ -258,7 +200,7 @@ class LiveBench:
         names = [*(claims or ()), *(templates or ())]
         spec = pod_spec(
             image=self._setup.pod_image,
-            node=node or self.nodes()[0],
+            node=node or self.driver.nodes()[0],
             uses=uses or [Use(claims=tuple((name, None) for name in names))],
             claims=claims,
             templates=templates,
@@ -270,13 +212,36 @@ class LiveBench:
         """A pod of one container that uses a claim."""
         return self.pod(claims={CLAIM: claim}, node=node)
 
+    # what a container sees
+
+    @property
+    def probe(self) -> Probe:
+        """The injection probe of the profile.
+
+        Raises:
+            ClusterError: it gives none.
+        """
+        probe = self.profile.injection.probe
+        if probe is None:
+            raise ClusterError("injection.probe: the profile gives none")
+        return probe
+
     def seen(self, pod: Pod, *, container: str = CONTAINER) -> Seen:
         """What the injection probe lists in a container that runs.
 
         Raises:
             ClusterError: the probe cannot be run there.
         """
-        probe = self.profile.injection.probe
-        if probe is None:
-            raise ClusterError("injection.probe: the profile gives none")
+        probe = self.probe
         return Seen.of(self.pods.run_in(pod, probe.command, container=container), probe.expect)
+
+    def must_see(self, pod: Pod, devices: int, *, container: str = CONTAINER) -> Seen:
+        """Judge that a container sees what so many devices bring; what it sees.
+
+        Raises:
+            Violation: it sees more or less.
+        """
+        seen = self.seen(pod, container=container)
+        where = f"{pod}, container {container}"
+        devices_must_be_seen(where, seen, self.probe.expect, devices=devices)
+        return seen

@@ -10,13 +10,11 @@ from pytest_dra.api.resources import Resource
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live.pods import EVERY_S
+from pytest_dra.profile.model import Budgets
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
-
-RELEASED_S: Final = 120.0
-"""Longest way from a pod's end to the end of its claim, or of the claim's allocation."""
 
 _NOT_FOUND: Final = 404
 
@@ -27,11 +25,13 @@ class Claims:
     Args:
         client: the suite's own identity.
         namespace: where they are made.
+        budgets: how long it may take until they are released.
     """
 
-    def __init__(self, client: Client, namespace: str) -> None:
+    def __init__(self, client: Client, namespace: str, budgets: Budgets) -> None:
         self._client = client
         self._namespace = namespace
+        self._within_s = budgets.release
         self._made: list[tuple[Resource, str]] = []
 
     def create(self, name: str, spec: Json) -> Json:
@@ -57,11 +57,24 @@ class Claims:
                 return None
             raise
 
+    def results(self, name: str) -> list[Json]:
+        """The results of a claim's allocation; none if it has none."""
+        status = (self.state(name) or {}).get("status") or {}
+        return list(((status.get("allocation") or {}).get("devices") or {}).get("results") or ())
+
     def devices(self, name: str) -> list[tuple[str, str, str]]:
         """What is allocated to a claim: driver, pool and device of each result."""
-        status = (self.state(name) or {}).get("status") or {}
-        results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
-        return [(each["driver"], each["pool"], each["device"]) for each in results]
+        return [(each["driver"], each["pool"], each["device"]) for each in self.results(name)]
+
+    def delete(self, name: str) -> None:
+        """Ask for a claim's end; nothing if it is gone."""
+        try:
+            self._client.delete(
+                resources.RESOURCE_CLAIMS, name, namespace=self._namespace, grace_s=None
+            )
+        except KubeError as error:
+            if error.code != _NOT_FOUND:
+                raise
 
     def must_be_deallocated(self, name: str) -> None:
         """Wait until nothing is allocated to a claim that stays.
@@ -69,12 +82,12 @@ class Claims:
         Raises:
             Violation: something still is.
         """
-        free = poll(lambda: not self.devices(name), Deadline.after(RELEASED_S), every_s=EVERY_S)
+        free = poll(lambda: not self.devices(name), Deadline.after(self._within_s), every_s=EVERY_S)
         if not free:
             raise Violation(
                 f"claim {self._namespace}/{name} after the end of its pod",
                 got=f"allocated: {self.devices(name)}",
-                want=f"deallocated within {RELEASED_S:g} s",
+                want=f"deallocated within {self._within_s:g} s",
             )
 
     def must_go(self, name: str) -> None:
@@ -83,12 +96,14 @@ class Claims:
         Raises:
             Violation: it is not.
         """
-        gone = poll(lambda: self.state(name) is None, Deadline.after(RELEASED_S), every_s=EVERY_S)
+        gone = poll(
+            lambda: self.state(name) is None, Deadline.after(self._within_s), every_s=EVERY_S
+        )
         if not gone:
             raise Violation(
                 f"claim {self._namespace}/{name}, made from a template, after the end of its pod",
                 got=f"still there: {(self.state(name) or {}).get('status')}",
-                want=f"deleted within {RELEASED_S:g} s",
+                want=f"deleted within {self._within_s:g} s",
             )
 
     def clear(self) -> None:

@@ -13,22 +13,20 @@ from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live.asking import CONTAINER
+from pytest_dra.profile.model import Budgets
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
-
-RUNNING_S: Final = 180.0
-"""Longest way of a pod to its running containers (cases.md): images are on the node by then."""
-
-GONE_S: Final = 120.0
-"""Longest way of a deleted pod to its end."""
 
 EVERY_S: Final = 0.2
 """Between two looks at a pod or claim."""
 
 PROBE_S: Final = 30.0
 """Longest run of the injection probe in a container."""
+
+LINES_MAX: Final = 1000
+"""Lines of a container's output that are read."""
 
 EVENTS_SHOWN: Final = 3
 """Warnings that stand in a finding, the newest ones."""
@@ -59,11 +57,13 @@ class Pods:
     Args:
         client: the suite's own identity.
         namespace: where they are made.
+        budgets: how long they may take; images are on the node by then.
     """
 
-    def __init__(self, client: Client, namespace: str) -> None:
+    def __init__(self, client: Client, namespace: str, budgets: Budgets) -> None:
         self._client = client
         self._namespace = namespace
+        self._budgets = budgets
         self._made: list[Pod] = []
 
     def create(self, name: str, spec: Json, *, labels: Mapping[str, str] | None = None) -> Pod:
@@ -86,13 +86,16 @@ class Pods:
             raise
         return found if found["metadata"]["uid"] == pod.uid else None
 
-    def must_run(self, pod: Pod, *, within_s: float = RUNNING_S, want: str = "") -> Json:
+    def must_run(self, pod: Pod, *, want: str = "") -> Json:
         """Wait until all containers of a pod run; the pod.
+
+        ``want``: what else is said of it in a finding.
 
         Raises:
             Violation: they do not, with what the cluster says of it.
             ClusterError: for a reason that is none of the driver's.
         """
+        within_s = self._budgets.pod
         last: Json = {}
 
         def runs() -> bool:
@@ -119,12 +122,13 @@ class Pods:
             if error.code != _NOT_FOUND:
                 raise
 
-    def must_go(self, pod: Pod, *, within_s: float = GONE_S) -> None:
+    def must_go(self, pod: Pod) -> None:
         """Wait until a deleted pod is gone.
 
         Raises:
             Violation: it is not, with what the cluster says of it.
         """
+        within_s = self._budgets.release
         if not self._gone(pod, within_s):
             raise Violation(
                 f"{pod}, deleted",
@@ -154,13 +158,31 @@ class Pods:
             )
         return out
 
+    def told_by(self, pod: Pod, *, container: str) -> str:
+        """What a container has printed.
+
+        Raises:
+            ClusterError: its output cannot be had.
+        """
+        try:
+            return self._client.log(pod.namespace, pod.name, container, lines=LINES_MAX)
+        except KubeError as error:
+            raise ClusterError(f"output of {pod}, container {container}: {error}") from error
+
+    def end(self, *pods: Pod) -> None:
+        """Delete pods and wait until all of them are gone. Raises as :meth:`must_go`."""
+        for pod in pods:
+            self.delete(pod)
+        for pod in pods:
+            self.must_go(pod)
+
     def clear(self) -> list[str]:
         """Delete all pods that were made, by force at last; those that are still there."""
         made, self._made = self._made, []
         for pod in made:
             with suppress(KubeError):
                 self.delete(pod)
-        left = [pod for pod in made if not self._gone(pod, GONE_S)]
+        left = [pod for pod in made if not self._gone(pod, self._budgets.release)]
         for pod in left:
             with suppress(KubeError):
                 self.delete(pod, grace_s=0)

@@ -67,5 +67,19 @@ def devices_must_differ(first: str, second: str, one: Seen, other: Seen) -> None
         )
 
 
+def devices_must_be_the_same(where: str, first: str, second: str, one: Seen, other: Seen) -> None:
+    """Judge that two containers of a pod see the same devices.
+
+    Raises:
+        Violation: a line stands in one of them alone.
+    """
+    if one.lines != other.lines:
+        raise Violation(
+            f"injection.probe in {where}, containers {first} and {second}",
+            got=f"{', '.join(one.lines) or 'no line'} and {', '.join(other.lines) or 'no line'}",
+            want="the same devices: both use one claim",
+        )
+
+
 def _spelled(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))

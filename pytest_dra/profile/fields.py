@@ -240,5 +240,7 @@ FIELDS: Final = (
     Field("budgets.repeat", "How often a call is repeated, a number.", "10"),
     Field("budgets.latency_p99", "The slowest of a hundred Prepare calls.", "1"),
     Field("budgets.binding", "Until binding conditions are met.", "600"),
+    Field("budgets.pod", "From a pod to its running containers, on a cluster.", "180"),
+    Field("budgets.release", "From a pod's end to its claim's, on a cluster.", "120"),
 )
 """All fields but the features, which the catalogue names."""

@@ -234,7 +234,9 @@ class Waiver:
 class Budgets:
     """How long things may take, in seconds; ``repeat`` is a number of calls.
 
-    ``repair`` is the longest wait for slices that somebody else has changed or deleted.
+    ``repair`` is the longest wait for slices that somebody else has changed or deleted; ``pod``
+    that from a pod to its running containers on a cluster, ``release`` that from a pod's end to
+    its claim's.
 
     The defaults are the catalogue's (its term *budgets*).
     """
@@ -247,6 +249,8 @@ class Budgets:
     repeat: int = 10
     latency_p99: float = 1.0
     binding: float = 600.0
+    pod: float = 180.0
+    release: float = 120.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

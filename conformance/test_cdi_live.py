@@ -1,0 +1,25 @@
+"""CDI on a cluster: which containers the runtime gives the edits to."""
+
+from __future__ import annotations
+
+from pytest_dra.cases import case
+from pytest_dra.live import LiveBench
+from pytest_dra.live.asking import CLAIM
+from pytest_dra.live.asking import Use
+from pytest_dra.live.probing import devices_must_differ
+from pytest_dra.spec import Level
+
+NEEDED = 2
+
+
+@case("CDI-011", Level.MUST, live=True)
+def test_cdi_011_own_edits(dra_live: LiveBench) -> None:
+    """a container sees the edits of its claims and requests only"""
+    dra_live.need_devices(NEEDED)
+    claim = dra_live.claim(dra_live.ask("a"), dra_live.ask("b"))
+    uses = [Use(name=name, claims=((CLAIM, name),)) for name in ("a", "b")]
+    pod = dra_live.pod(claims={CLAIM: claim}, uses=[*uses, Use(name="none")])
+    dra_live.pods.must_run(pod)
+    one, other = (dra_live.must_see(pod, 1, container=name) for name in ("a", "b"))
+    devices_must_differ(f"{pod}, container a", "container b", one, other)
+    dra_live.must_see(pod, 0, container="none")

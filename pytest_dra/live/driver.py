@@ -1,0 +1,217 @@
+"""The driver on a whole cluster: what it publishes there, its pods, and how they come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from pytest_dra.api import resources
+from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.cel.errors import CompileError
+from pytest_dra.cel.releases import environment_of
+from pytest_dra.checks.selecting import matching
+from pytest_dra.checks.selecting import shown
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
+from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.shipment import plugins_of
+from pytest_dra.live.shipment import workloads_of
+from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+DEPLOYED_S: Final = 120.0
+"""Longest way from the manifests to the first slices: the plugin's pod has to start before."""
+
+RESTARTED_S: Final = 120.0
+"""Longest way from the end of the plugin's pods to ready ones in their place."""
+
+LOG_LINES: Final = 50
+"""Lines of each container of the driver that are kept of a case."""
+
+EVERY_S: Final = 0.5
+"""Between two looks at the driver's slices or pods."""
+
+
+class LiveDriver:
+    """See the module.
+
+    Args:
+        client: the suite's own identity.
+        name: under which the driver publishes.
+        version: the cluster's, with the gates that are turned.
+        run: value of the label of what is made.
+        objects: the driver's own, in the order in which they are made; none where it is installed.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        name: str,
+        version: KubernetesVersion,
+        run: str,
+        objects: Sequence[Json],
+    ) -> None:
+        self.name = name
+        self.objects = objects
+        self._client = client
+        self._environment = environment_of(version, stored=True)
+        self._deployment = Deployment(client, run=run, objects=objects)
+
+    def install(self) -> None:
+        """Deploy it; it need not have started yet when this returns. Raises ClusterError."""
+        self._deployment.apply()
+
+    def uninstall(self) -> list[str]:
+        """Remove what was deployed; what is left, in words."""
+        return self._deployment.remove()
+
+    def must_be_ours(self) -> None:
+        """Raises UnsupportedEnvironment for a driver that somebody else has installed."""
+        if not self.objects:
+            raise UnsupportedEnvironment(
+                "the driver was installed by somebody else",
+                way_out="a driver that the suite deploys: --dra-driver=IMAGE with --dra-manifests",
+            )
+
+    # what it publishes
+
+    def slices(self) -> list[Json]:
+        """Its slices as they are now."""
+        selector = f"spec.driver={self.name}"
+        return self._client.list(resources.RESOURCE_SLICES, field_selector=selector)
+
+    def must_publish(self) -> list[Json]:
+        """Wait for its first slices.
+
+        Raises:
+            Violation: there is none in time, with what the driver's pods say.
+        """
+        found = poll(self.slices, Deadline.after(DEPLOYED_S), every_s=EVERY_S)
+        if not found:
+            raise Violation(
+                f"ResourceSlices of {self.name}",
+                got=f"none; {self._told()}",
+                want=f"published within {DEPLOYED_S:g} s after the driver was deployed",
+            )
+        return found
+
+    def nodes(self) -> list[str]:
+        """Names of the nodes that have devices of the driver, sorted.
+
+        Raises:
+            Violation: the driver publishes nothing.
+            UnsupportedEnvironment: no slice is of one node.
+        """
+        found = {each["spec"].get("nodeName") for each in self.must_publish()} - {None}
+        if not found:
+            raise UnsupportedEnvironment(
+                "no slice of the driver belongs to one node",
+                way_out="a cluster on which the driver publishes devices of a node",
+            )
+        return sorted(map(str, found))
+
+    def devices(self, device_class: str, *selectors: str) -> list[tuple[Json, Json]]:
+        """Slice and device of all that a class and selectors match on the first node.
+
+        Raises:
+            ClusterError: the class is not there, or a selector does not compile.
+        """
+        node = self.nodes()[0]
+        here = [each for each in self.slices() if each["spec"].get("nodeName") == node]
+        try:
+            known = self._client.get(resources.DEVICE_CLASSES, device_class)
+            asked = [
+                each["cel"]["expression"] for each in known["spec"].get("selectors") or () if each
+            ]
+            found = matching(
+                [*asked, *selectors], shown(here, self._environment), self._environment
+            )
+        except (KubeError, CompileError) as error:
+            raise ClusterError(f"DeviceClass {device_class}: {error}") from error
+        return [(each.item, each.device) for each in found.devices]
+
+    # its pods
+
+    def pods(self) -> list[Json]:
+        """The pods in the namespaces of its workloads."""
+        namespaces = {each.namespace for each in workloads_of(self.objects)}
+        found = self._client.list(resources.PODS)
+        return [each for each in found if each["metadata"]["namespace"] in namespaces]
+
+    def plugin_pods(self) -> list[Json]:
+        """The pods of the kubelet plugin's DaemonSets."""
+        names = {(each.namespace, each.name) for each in plugins_of(self.objects)}
+        return [
+            each
+            for each in self.pods()
+            for owner in each["metadata"].get("ownerReferences") or ()
+            if (each["metadata"]["namespace"], owner["name"]) in names
+        ]
+
+    def restart(self) -> None:
+        """End the plugin's pods and wait for ready ones in their place.
+
+        Raises:
+            Violation: they do not come.
+            UnsupportedEnvironment: the driver is not ours.
+        """
+        self.must_be_ours()
+        old = self.plugin_pods()
+        for each in old:
+            about = each["metadata"]
+            with suppress(KubeError):
+                self._client.delete(
+                    resources.PODS,
+                    about["name"],
+                    namespace=about["namespace"],
+                    grace_s=None,
+                    uid=about["uid"],
+                )
+        gone = {each["metadata"]["uid"] for each in old}
+
+        def ready() -> bool:
+            now = self.plugin_pods()
+            known = {each["metadata"]["uid"] for each in now}
+            return len(now) >= len(old) and not known & gone and all(map(_is_ready, now))
+
+        if not poll(ready, Deadline.after(RESTARTED_S), every_s=EVERY_S):
+            raise Violation(
+                f"pods of {self.name} after their end",
+                got=self._told(),
+                want=f"new ones, ready within {RESTARTED_S:g} s",
+            )
+
+    def _told(self) -> str:
+        told = []
+        for pod in self.pods():
+            states = [
+                f"{name}: {about.get('reason') or about.get('startedAt')}"
+                for each in pod["status"].get("containerStatuses") or ()
+                for name, about in (each.get("state") or {}).items()
+            ]
+            told.append(f"pod {pod['metadata']['name']} {pod['status']['phase']} {states}")
+        return "; ".join(told) or "no pod of the driver"
+
+    def log(self) -> str:
+        """The end of the output of its pods; it is only shown, and may be missing."""
+        parts = []
+        with suppress(KubeError):
+            for pod in self.pods():
+                metadata = pod["metadata"]
+                for container in pod["spec"]["containers"]:
+                    text = self._client.log(
+                        metadata["namespace"], metadata["name"], container["name"], lines=LOG_LINES
+                    )
+                    parts.append(f"--- {metadata['name']} {container['name']}\n{text}")
+        return "\n".join(parts)
+
+
+def _is_ready(pod: Json) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

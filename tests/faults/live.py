@@ -1,0 +1,145 @@
+"""Each fault of a case for clusters, on a kind cluster: exactly that case must fail.
+
+``python -m tests.faults.live [FAULT...] [-- OPTION...]``; the options are those of pytest that say
+which images there are (``--dra-kind-image``, ``--dra-base-image``, ``--dra-pod-image`` ...), and
+``--dra-reuse`` where a cluster is there already. One after the other: a driver has the cluster to
+itself. Exits 1 where a fault is not found, or finds more than it should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from typing import Final
+
+import yaml
+
+from pytest_dra.cases import locked
+from pytest_dra.catalogue import catalogue
+from pytest_dra.report.writing import REPORT
+from pytest_dra.spec import Depth
+from tests.faults.faulty import also_failing
+from tests.faults.run import area
+from tests.sweep.pool import USUAL
+from tests.sweep.pool import read_report
+
+BUNDLED = Path(__file__).parents[2] / "fake_driver" / "dra-profile.yaml"
+
+BUDGETS: Final = {"pod": 40, "release": 40}
+"""So that what never comes is found out soon; on an idle machine a pod takes two seconds."""
+
+RUN_LIMIT_S: Final = 900.0
+"""Longest run on one faulty driver, that one on a busy machine."""
+
+HEALTH: Final = {
+    "hooks": {
+        "fault": ["touch", "{driver_dir}/faulty-{device}"],
+        "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
+    },
+    "features": {"DeviceHealth": {"supported": True}},
+}
+
+OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] = {
+    "HLTH-009": ("--features=health", HEALTH, ()),
+}
+"""Arguments of the driver, parts of its profile, and options, where the plain driver lacks them."""
+
+
+def faults() -> list[str]:
+    """All cases that are judged on a cluster alone."""
+    return sorted(id for id in locked() if catalogue().case(id).depth is Depth.CLUSTER)
+
+
+def profile_for(fault: str, directory: Path) -> Path:
+    """The profile of the bundled driver with short budgets and what the fault needs."""
+    found = yaml.safe_load(BUNDLED.read_text("utf-8"))
+    _, more, _ = OTHERWISE.get(fault, ("", {}, ()))
+    for block, values in more.items():
+        found[block] = {**found.get(block, {}), **values}
+    found["budgets"] = BUDGETS
+    found["manifests"] = [str(BUNDLED.with_name("manifests.yaml"))]
+    written = directory / BUNDLED.name
+    written.write_text(yaml.safe_dump(found), "utf-8")
+    return written
+
+
+def arguments_for(fault: str, *, cases: str, directory: Path, options: Sequence[str]) -> list[str]:
+    """The run of the suite on the driver with a fault; "" is the good driver."""
+    words, _, more = OTHERWISE.get(fault, ("", {}, ()))
+    driver = " ".join(["fake", words, f"--fault={fault}" if fault else ""]).strip()
+    return [
+        *USUAL,
+        f"--rootdir={directory}",
+        f"--dra-driver={driver}",
+        f"--dra-profile={profile_for(fault, directory)}",
+        f"--dra-output={directory}",
+        "--dra-cluster=kind",
+        *more,
+        *options,
+        f"--dra-case={cases}",
+    ]
+
+
+def difference(fault: str, report: Mapping[str, Any]) -> str:
+    """What is wrong with the run on one fault; empty if exactly the right cases fail."""
+    states: dict[str, set[str]] = {}
+    for entry in report["cases"]:
+        states.setdefault(entry["state"], set()).add(entry["id"])
+    failed = states.get("failed", set())
+    wanted = {fault} | {id for id in also_failing(fault) if area(id) == area(fault)}
+    said = [f"errored: {', '.join(sorted(states['errored']))}"] if "errored" in states else []
+    said += [f"{id} does not fail" for id in sorted(wanted - failed)]
+    return "; ".join(said + [f"also fails {id}" for id in sorted(failed - wanted)])
+
+
+def judged(fault: str, root: Path, options: Sequence[str], cases: str) -> str:
+    """Run one fault; what is wrong."""
+    directory = root / fault
+    directory.mkdir(parents=True)
+    arguments = arguments_for(fault, cases=cases, directory=directory, options=options)
+    with (directory / "output").open("wb") as output:
+        subprocess.run(
+            [sys.executable, "-m", "pytest", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            timeout=RUN_LIMIT_S,
+            check=False,
+        )
+    if not (directory / REPORT).exists():
+        return f"no report:\n{(directory / 'output').read_text('utf-8', 'replace')[-2000:]}"
+    return difference(fault, read_report(directory / REPORT))
+
+
+def main(arguments: list[str]) -> int:
+    """Run all faults or those named; prints one line each and a closing line."""
+    own, _, options = " ".join(arguments).partition("-- ")
+    parser = argparse.ArgumentParser(prog="tests.faults.live")
+    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--cases", default="", help="instead of the fault's own area")
+    parser.add_argument("fault", nargs="*")
+    given = parser.parse_args(own.split())
+    chosen = given.fault or faults()
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="dra-live-") as scratch:
+        root = given.output.absolute() if given.output else Path(scratch)
+        for fault in chosen:
+            began = time.monotonic()
+            problem = judged(fault, root, options.split(), given.cases or area(fault))
+            wrong += bool(problem)
+            seconds = time.monotonic() - began
+            sys.stdout.write(f"{fault} {seconds:5.1f} s  {problem or 'exactly its case fails'}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(chosen) - wrong} passed, {wrong} failed\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
