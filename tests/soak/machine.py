@@ -28,10 +28,9 @@ STEPS: Final = 8
 """Longest history: what needs more has not been seen yet."""
 
 LETTERS: Final = {words: letter for letter, words in histories.STEPS.items()}
-TROUBLES: Final = [words for words, letter in LETTERS.items() if letter.upper() not in "AB"]
-"""All steps that are no plain calls, in words."""
 
-CLAIM: Final = st.sampled_from(histories.NAMES)
+CHOICE: Final = [histories.STEPS[letter] for letter in f"{histories.SOAK_CHOICE}{histories.REBOOT}"]
+"""What a step is chosen from, in words; what stands first is what Hypothesis shrinks to."""
 
 
 class Histories(RuleBasedStateMachine):
@@ -47,9 +46,6 @@ class Histories(RuleBasedStateMachine):
             type(self).spoiled = False
         self._played = self.player.begin()
 
-    def _step(self, letter: str) -> None:
-        self._do(lambda: self._played.step(letter))
-
     def _do(self, what: Callable[[], None]) -> None:
         try:
             what()
@@ -57,20 +53,10 @@ class Histories(RuleBasedStateMachine):
             type(self).spoiled = True
             raise HistoryViolation(violation, self._played.history) from violation
 
-    @rule(claim=CLAIM)
-    def prepare(self, claim: str) -> None:
-        """Prepare a claim."""
-        self._step(claim)
-
-    @rule(claim=CLAIM)
-    def unprepare(self, claim: str) -> None:
-        """Unprepare a claim."""
-        self._step(claim.lower())
-
-    @rule(what=st.sampled_from(TROUBLES))
-    def trouble(self, what: str) -> None:
-        """Restart, kill or reboot, or call while something is in the way."""
-        self._step(LETTERS[what])
+    @rule(what=st.sampled_from(CHOICE))
+    def step(self, what: str) -> None:
+        """Call, restart, kill or reboot, or call while something is in the way."""
+        self._do(lambda: self._played.step(LETTERS[what]))
 
     def teardown(self) -> None:
         """Release both claims, unless the history has failed."""
