@@ -19,7 +19,7 @@ def test_idem_009_histories(dra_bench: Bench) -> None:
     soak = dra_bench.setup.soak
     more = histories.soaking(soak.seed) if soak.on else ()
     rebooting = histories.WITH_REBOOT if player.reboots else ()
-    usual = chain(histories.FIXED, histories.further(), rebooting, more)
+    usual = chain(histories.FIXED, histories.further(), histories.WITH_FAULTS, rebooting, more)
     for history in dra_bench.setup.replay or usual:
         violation = player.play(history)
         if violation is not None:

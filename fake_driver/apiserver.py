@@ -39,6 +39,9 @@ WATCH_MARGIN_S: Final = 15.0
 CHUNK: Final = 1 << 16
 """Bytes asked of a watch stream at a time; chunks come as the server sends them."""
 
+PAGE: Final = "500"
+"""Objects of one page of a list."""
+
 RESOURCE_API: Final = "/apis/resource.k8s.io/v1"
 SLICES: Final = f"{RESOURCE_API}/resourceslices"
 
@@ -182,6 +185,30 @@ class ApiServer:
                 return None
             raise
         return str((node.get("metadata") or {}).get("uid") or "") or None
+
+
+def list_all(
+    api: ApiServer,
+    path: str,
+    query: Mapping[str, str] | None = None,
+    *,
+    timeout_s: float = REQUEST_S,
+) -> tuple[list[dict[str, Any]], str]:
+    """All objects of a kind, asked for page by page, and the list's resource version.
+
+    Raises:
+        ApiError: a page cannot be had.
+        TypeError, AttributeError: it is something else than a list.
+    """
+    asked = {**(query or {}), "limit": PAGE}
+    found: list[dict[str, Any]] = []
+    while True:
+        page = api.request("GET", path, query=asked, timeout_s=timeout_s)
+        found += page.get("items") or []
+        meta = page.get("metadata") or {}
+        if not meta.get("continue"):
+            return found, str(meta.get("resourceVersion") or "")
+        asked["continue"] = str(meta["continue"])
 
 
 def claim_path(namespace: str, name: str, *, api: str = RESOURCE_API) -> str:

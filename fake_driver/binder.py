@@ -17,6 +17,7 @@ from pytest_dra.fake_driver.apiserver import NOT_FOUND
 from pytest_dra.fake_driver.apiserver import RESOURCE_API
 from pytest_dra.fake_driver.apiserver import ApiError
 from pytest_dra.fake_driver.apiserver import ApiServer
+from pytest_dra.fake_driver.apiserver import list_all
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.statuses import Entry
@@ -41,6 +42,9 @@ WATCH_S: Final = 290.0
 REQUEST_S: Final = 10.0
 PAUSE_S: Final = 0.5
 """Length of a watch, longest wait for one answer, and pause after a failure."""
+
+MALFORMED: Final = (AttributeError, KeyError, TypeError, ValueError)
+"""What is raised where an object is not of the form that it should have."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,16 +73,23 @@ class Binder:
         while not self.stopping.wait(pause_s):
             pause_s = PAUSE_S
             try:
-                found = self.api.request("GET", CLAIMS, timeout_s=REQUEST_S)
-                for claim in found.get("items") or []:
-                    self.look(claim)
-                version = str((found.get("metadata") or {}).get("resourceVersion") or "")
-                query = {"resourceVersion": version}
-                for event in self.api.watch(CLAIMS, query, timeout_s=WATCH_S):
-                    if event.get("type") in ("ADDED", "MODIFIED"):
-                        self.look(event["object"])
+                self.follow()
             except ApiError as error:
                 pause_s = 0.0 if error.status == GONE else PAUSE_S
+            except MALFORMED:
+                _log.exception("an answer of the API server makes no sense")
+
+    def follow(self) -> None:
+        """Look at all claims, and at each that changes, until the server ends the watch."""
+        found, version = list_all(self.api, CLAIMS, timeout_s=REQUEST_S)
+        for claim in found:
+            self.look(claim)
+        query = {"resourceVersion": version, "allowWatchBookmarks": "true"}
+        for event in self.api.watch(CLAIMS, query, timeout_s=WATCH_S):
+            if self.stopping.is_set():
+                return
+            if event.get("type") in ("ADDED", "MODIFIED"):
+                self.look(event["object"])
 
     def look(self, claim: dict[str, Any]) -> None:
         """Attach what a claim waits for."""
@@ -112,6 +123,8 @@ class Binder:
     def _work(self, claim: dict[str, Any], result: Result, key: tuple[str, Key]) -> None:
         try:
             self.attach(claim, result)
+        except MALFORMED:
+            _log.exception("claim %s makes no sense", key[0])
         finally:
             with self._lock:
                 self._busy.discard(key)

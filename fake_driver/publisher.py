@@ -24,6 +24,7 @@ from pytest_dra.fake_driver.apiserver import NOT_FOUND
 from pytest_dra.fake_driver.apiserver import SLICES
 from pytest_dra.fake_driver.apiserver import ApiError
 from pytest_dra.fake_driver.apiserver import ApiServer
+from pytest_dra.fake_driver.apiserver import list_all
 from pytest_dra.fake_driver.inventory import Inventory
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.pool_plan import PoolPlan
@@ -47,9 +48,6 @@ RETRY_AFTER_MAX_S: Final = 30.0
 REFUSED_AGAIN_S: Final = 300.0
 """Pause before a pool that the API server has called invalid is offered again: only a change of
 policy on the server's side can help."""
-
-PAGE: Final = "500"
-"""Slices of one page of a list."""
 
 NAME_BASE_MAX: Final = 58
 """Characters of ``generateName`` that the API server keeps."""
@@ -130,20 +128,10 @@ class Publisher:
 
     def list_slices(self) -> str:
         """Take in all slices; the resource version of the list."""
-        query = {"limit": PAGE}
-        if self.selector():
-            query["fieldSelector"] = self.selector()
-        seen: dict[str, dict[str, Any]] = {}
-        while True:
-            page = self.api.request("GET", SLICES, query=query)
-            for item in page.get("items") or []:
-                if self.is_ours(item):
-                    seen[item["metadata"]["name"]] = item
-            meta = page.get("metadata") or {}
-            if not meta.get("continue"):
-                self.seen = seen
-                return str(meta.get("resourceVersion") or "")
-            query["continue"] = str(meta["continue"])
+        query = {"fieldSelector": self.selector()} if self.selector() else {}
+        found, version = list_all(self.api, SLICES, query)
+        self.seen = {item["metadata"]["name"]: item for item in found if self.is_ours(item)}
+        return version
 
     def find_owner(self) -> None:
         """Look for the Node that the slices shall go with."""

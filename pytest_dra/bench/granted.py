@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pytest_dra.api.rbac import EVERY_ACCOUNT
+from pytest_dra.api.rbac import Account
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.shipping import objects_of
-from pytest_dra.checks.rights import EVERY_ACCOUNT
-from pytest_dra.checks.rights import Account
 from pytest_dra.checks.rights import Grant
 from pytest_dra.checks.rights import grants_of
 from pytest_dra.checks.workloads import workload_of

@@ -8,6 +8,7 @@ from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.cycle import residue_of
 from pytest_dra.bench.cycle import unresolved
 from pytest_dra.bench.devices import Device
+from pytest_dra.bench.obstacles import failing_reads
 from pytest_dra.bench.obstacles import unwritable_cdi
 from pytest_dra.bench.residue import Tree
 from pytest_dra.checks import cdi_specs
@@ -38,49 +39,75 @@ class Player:
 
     def play(self, history: str) -> Violation | None:
         """How a history fails, None if all is as it should be; its claims are released."""
-        claims = {
+        played = self.begin()
+        try:
+            for step in history:
+                played.step(step)
+            played.end()
+        except Violation as violation:
+            return violation
+        return None
+
+    def begin(self) -> Played:
+        """A history that is made step by step, with new claims."""
+        return Played(self._bench, self._claims())
+
+    def _claims(self) -> dict[str, Claim]:
+        return {
             name: self._bench.claim([device])
             for name, device in zip(histories.NAMES, self._devices, strict=True)
         }
-        played = _Played(self._bench, claims)
-        try:
-            for number, step in enumerate(history, start=1):
-                played.step(step, what=f"step {number} of {histories.in_words(history)}")
-            for name in histories.NAMES:
-                played.step(name.lower(), what=f"the end of {histories.in_words(history)}")
-        except Violation as violation:
-            return violation
-        for claim in claims.values():
-            self._bench.claims.delete(claim)
-        return None
 
     def play_anew(self, history: str) -> Violation | None:
         """The same with a new driver process on empty directories."""
+        self.renew()
+        return self.play(history)
+
+    def renew(self) -> None:
+        """Take a new driver process on empty directories."""
         with self._bench.timeline.disturbance("new driver process"):
             self._bench.instance.renew()
         self._bench.forget()
         self._bench.wait_published()
         self._bench.instance.plugin()
-        return self.play(history)
 
 
-class _Played:
+class Played:
+    """A history while it is played; ``history`` has its steps so far."""
+
     def __init__(self, bench: Bench, claims: dict[str, Claim]) -> None:
         self._bench = bench
         self._claims = claims
         self._model = Model()
         self._answers: dict[str, NodeReply] = {}
         self._nothing = Tree({})
+        self.history = ""
 
-    def step(self, step: str, *, what: str) -> None:
-        """Make a step and look at the state after it."""
+    def step(self, step: str) -> None:
+        """Make a step and look at the state after it; Violation if that is not as predicted."""
+        self.history += step
+        number = len(self.history)
+        self._step(step, what=f"step {number} of {histories.in_words(self.history)}")
+
+    def end(self) -> None:
+        """Release both claims, and delete them; Violation as for a step."""
+        for name in histories.NAMES:
+            self._step(name.lower(), what=f"the end of {histories.in_words(self.history)}")
+        for claim in self._claims.values():
+            self._bench.claims.delete(claim)
+
+    def _step(self, step: str, *, what: str) -> None:
         refused = False
-        if step == histories.RESTART:
-            self._restart()
+        if step in (histories.RESTART, histories.CRASH):
+            self._restart(crash=step == histories.CRASH)
         elif step == histories.REBOOT:
             self._reboot()
         elif step in histories.FAILING:
-            refused = self._fail(histories.FAILING[step])
+            refused = self._fail(step)
+        elif step in histories.STUCK:
+            with unwritable_cdi(self._bench):
+                claim = self._claims[histories.STUCK[step]]
+                refused = bool(self._bench.unprepare(claim).error_for(claim.uid))
         elif step.islower():
             self._unprepare(step.upper(), what=what)
         else:
@@ -102,10 +129,12 @@ class _Played:
         claim = self._claims[name]
         prepare.must_succeed(self._bench.unprepare(claim), claim.uid, what=what)
 
-    def _fail(self, name: str) -> bool:
-        """True if Prepare was refused; a driver may do without the CDI directory (V21)."""
+    def _fail(self, step: str) -> bool:
+        """True if Prepare was refused; a driver may do without CDI directory (V21) or claim."""
+        name = histories.FAILING[step]
         claim = self._claims[name]
-        with unwritable_cdi(self._bench):
+        hindered = unwritable_cdi if step in histories.UNWRITABLE else failing_reads
+        with hindered(self._bench):
             reply = self._bench.prepare(claim)
         if reply.error_for(claim.uid):
             return True
@@ -113,10 +142,13 @@ class _Played:
             self._answers[name] = reply
         return False
 
-    def _restart(self) -> None:
+    def _restart(self, *, crash: bool) -> None:
         instance = self._bench.instance
         with self._bench.timeline.disturbance("restarted driver"):
-            instance.end()
+            if crash:
+                instance.kill()
+            else:
+                instance.end()
             instance.start_again()
             self._bench.forget()
             instance.plugin()

@@ -22,17 +22,27 @@ STEPS = {
     "b": "Unprepare B",
     "X": "Prepare A without CDI directory",
     "Y": "Prepare B without CDI directory",
+    "E": "Prepare A while its claim cannot be read",
+    "F": "Prepare B while its claim cannot be read",
+    "x": "Unprepare A without CDI directory",
+    "y": "Unprepare B without CDI directory",
     "R": "restart",
+    "K": "SIGKILL and start",
     "O": "reboot",
 }
 
 NAMES = ("A", "B")
 """The two claims, each with a device of its own."""
 
-RESTART, REBOOT = "R", "O"
+RESTART, CRASH, REBOOT = "R", "K", "O"
 
-FAILING = {"X": "A", "Y": "B"}
+UNWRITABLE = {"X": "A", "Y": "B"}
+UNREADABLE = {"E": "A", "F": "B"}
+FAILING = {**UNWRITABLE, **UNREADABLE}
 """Steps whose Prepare is made to fail, and their claim."""
+
+STUCK = {"x": "A", "y": "B"}
+"""Steps whose Unprepare is made to fail, and their claim."""
 
 FIXED = (
     "ABAb",
@@ -62,6 +72,9 @@ FIXED = (
 )
 """Short histories that have found faults in drivers, or look as if they could."""
 
+WITH_FAULTS = ("EAa", "AEBa", "FABb")
+"""Played beside these: the API server fails for a moment."""
+
 WITH_REBOOT = ("ABOAab",)
 """Played where the bench can reboot a node without the driver finding out that it was none."""
 
@@ -78,26 +91,29 @@ SHORTEST = 4
 CHOICE = "AAABBBaaabbbXYRA"
 """What a step is chosen from: failures and restarts are rarer than calls."""
 
-SHRINKINGS = 12
+SOAK_CHOICE = "AAABBBaaabbbXYRAEFxyK"
+"""The same for a soak."""
+
+SHRINKINGS = 24
 """Most replays that look for a shorter history: each needs a new driver process."""
 
 
 def soaking(seed: int) -> Iterator[str]:
     """The histories of a soak with this seed."""
-    return _made(f"IDEM-009 {seed}", SOAK)
+    return _made(f"IDEM-009 {seed}", SOAK, SOAK_CHOICE)
 
 
 def further() -> Iterator[str]:
     """The histories that chance has made for every run."""
-    return _made("IDEM-009", RANDOM)
+    return _made("IDEM-009", RANDOM, CHOICE)
 
 
-def _made(seed: str, count: int) -> Iterator[str]:
+def _made(seed: str, count: int, choice: str) -> Iterator[str]:
     """Histories with one restart each at most."""
     for number in range(count):
         digest = hashlib.sha256(f"{seed} {number}".encode()).digest()
         length = SHORTEST + digest[-1] % (LONGEST - SHORTEST + 1)
-        chosen = [CHOICE[byte % len(CHOICE)] for byte in digest[:length]]
+        chosen = [choice[byte % len(choice)] for byte in digest[:length]]
         first = chosen.index(RESTART) if RESTART in chosen else length
         yield "".join(s for n, s in enumerate(chosen) if s != RESTART or n == first)
 
@@ -117,11 +133,15 @@ class Model:
 
     def after(self, step: str, *, refused: bool) -> Model:
         """The state after a step; ``refused`` counts only where failing is allowed."""
-        if step == RESTART:
+        if step in (RESTART, CRASH):
             return self
         if step == REBOOT:
             return Model(frozenset(), self.open | self.prepared)
-        name = FAILING.get(step, step.upper())
+        name = STUCK.get(step) or FAILING.get(step, step.upper())
+        if step in STUCK and refused:
+            # Perhaps half of it is gone; what was not prepared is not prepared by that.
+            known = self.open | (self.prepared & {name})
+            return Model(self.prepared - {name}, known)
         if step.islower():
             return Model(self.prepared - {name}, self.open - {name})
         if refused:
@@ -206,20 +226,35 @@ Play = Callable[[str], Violation | None]
 
 
 def shrunk(history: str, violation: Violation, play: Play) -> tuple[str, Violation]:
-    """The shortest history found that fails as well, and how.
+    """A short history that fails as well, and how: mostly no step of it can be left out.
 
     Args:
         history: one that fails.
         violation: how it fails.
         play: plays a history from a clean state.
     """
-    left = SHRINKINGS
-    position = len(history) - 1
-    while position >= 0 and left > 0:
-        shorter = history[:position] + history[position + 1 :]
-        found = play(shorter) if shorter else None
-        left -= bool(shorter)
-        if found is not None:
-            history, violation = shorter, found
-        position -= 1
+    left, size = SHRINKINGS, max(1, len(history) // 2)
+    known: set[str] = set()
+    while left > 0:
+        for shorter in _without(history, size):
+            if not shorter or shorter in known:
+                continue
+            known.add(shorter)
+            found = play(shorter)
+            left -= 1
+            if found is not None:
+                history, violation = shorter, found
+                break
+            if left <= 0:
+                break
+        else:
+            if size == 1:
+                break
+            size //= 2
     return history, violation
+
+
+def _without(history: str, size: int) -> Iterator[str]:
+    """A history without so many steps that follow each other; the last ones are left out first."""
+    for end in range(len(history), size - 1, -1):
+        yield history[: end - size] + history[end:]

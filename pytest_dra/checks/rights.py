@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_dra.api import rbac
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
@@ -30,9 +31,6 @@ _REFUSED_CREATION: Final = "cannot create resource"
 
 TELLING: Final = 300
 """Requests of a run that shows what a driver uses."""
-
-Account = tuple[str, str]
-"""Namespace and name of a ServiceAccount."""
 
 Rule = tuple[str, str, str]
 """Group, resource with its subresource, and the only name that is needed ("" for any)."""
@@ -98,22 +96,18 @@ class Grant:
 
     def covers(self, request: ApiRequest, verb: str = "") -> bool:
         """True if it allows what was asked; ``verb`` for one beside the request's own."""
-        if self.namespace not in ("", request.namespace):
-            return False
-        names = _texts(self.rule, "resourceNames")
-        wanted = {"*", request.resource}
-        if request.subresource:
-            wanted = {f"{part}/{request.subresource}" for part in wanted} | {"*"}
-        return (
-            bool({"*", verb or request.verb} & _texts(self.rule, "verbs"))
-            and bool({"*", request.group} & _texts(self.rule, "apiGroups"))
-            and bool(wanted & _texts(self.rule, "resources"))
-            and (not names or request.name in names)
+        return self.namespace in ("", request.namespace) and rbac.allows(
+            self.rule,
+            verb=verb or request.verb,
+            group=request.group,
+            resource=request.resource,
+            subresource=request.subresource,
+            name=request.name,
         )
 
 
 def grants_of(
-    objects: Iterable[Json], accounts: Collection[Account], known: Mapping[str, list[Json]]
+    objects: Iterable[Json], accounts: Collection[rbac.Account], known: Mapping[str, list[Json]]
 ) -> list[Grant]:
     """What the (Cluster)Roles grant that are bound to some accounts.
 
@@ -124,24 +118,26 @@ def grants_of(
     """
     every = list(objects)
     rules = {
-        _role(item.get("kind"), item["metadata"].get("namespace"), item["metadata"].get("name")): (
-            item.get("rules") or []
-        )
+        rbac.role_key(item["kind"], _place(item), item["metadata"].get("name")): item.get("rules")
         for item in every
-        if item.get("kind") in ("Role", "ClusterRole")
+        if item.get("kind") in rbac.ROLES
     }
     found = []
     for binding in every:
-        home = str(binding["metadata"].get("namespace") or "")
-        if binding.get("kind") in _BINDINGS and any(
-            _names(subject, home, accounts) for subject in binding.get("subjects") or []
+        home = _place(binding)
+        if binding.get("kind") in rbac.BINDINGS and any(
+            rbac.means(subject, home, accounts) for subject in binding.get("subjects") or []
         ):
             ref = binding.get("roleRef") or {}
-            key = _role(ref.get("kind"), home, ref.get("name"))
+            key = rbac.role_key(ref.get("kind"), home, ref.get("name"))
             for rule in rules.get(key) or known.get(str(ref.get("name"))) or []:
                 everywhere = binding["kind"] == "ClusterRoleBinding"
                 found.append(Grant(rule, "" if everywhere else home))
     return found
+
+
+def _place(item: Json) -> str:
+    return str(item["metadata"].get("namespace") or "")
 
 
 def all_must_be_covered(requests: Iterable[Entry[ApiRequest]], grants: Collection[Grant]) -> None:
@@ -206,33 +202,9 @@ def idle_rights(requests: Iterable[ApiRequest], grants: Iterable[Grant]) -> list
     }
     idle: dict[str, set[str]] = {}
     for grant in grants:
-        for group in _texts(grant.rule, "apiGroups"):
-            for resource in _texts(grant.rule, "resources"):
-                for verb in _texts(grant.rule, "verbs"):
+        for group in rbac.texts(grant.rule, "apiGroups"):
+            for resource in rbac.texts(grant.rule, "resources"):
+                for verb in rbac.texts(grant.rule, "verbs"):
                     if "*" not in (group, resource, verb) and (group, resource, verb) not in asked:
                         idle.setdefault(resource, set()).add(verb)
     return [f"{', '.join(sorted(verbs))} of {name}" for name, verbs in sorted(idle.items())]
-
-
-_BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
-EVERY_ACCOUNT: Final = ("system:authenticated", "system:serviceaccounts")
-"""The groups of every pod's account."""
-
-
-def _role(kind: object, namespace: object, name: object) -> tuple[str, str, str]:
-    return str(kind), str(namespace or "") if kind == "Role" else "", str(name)
-
-
-def _names(subject: Json, home: str, accounts: Collection[Account]) -> bool:
-    name = str(subject.get("name") or "")
-    if subject.get("kind") == "Group":
-        groups = {f"system:serviceaccounts:{namespace}" for namespace, _ in accounts}
-        return name in groups or name in EVERY_ACCOUNT
-    place = str(subject.get("namespace") or home)
-    return subject.get("kind") == "ServiceAccount" and bool(
-        {(place, name), ("", name)} & {*accounts}
-    )
-
-
-def _texts(rule: Json, field: str) -> set[str]:
-    return {str(each) for each in rule.get(field) or []}

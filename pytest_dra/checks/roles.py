@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Final
 
+from pytest_dra.api import rbac
 from pytest_dra.checks.flaws import Flaw
 from pytest_dra.checks.workloads import Workload
 from pytest_dra.checks.workloads import dict_at
@@ -15,7 +16,6 @@ from pytest_dra.checks.workloads import list_at
 from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
 
-ANY: Final = "*"
 GROUP: Final = "resource.k8s.io"
 STATUS: Final = (GROUP, "resourceclaims/status")
 DRIVER: Final = (GROUP, "resourceclaims/driver")
@@ -60,46 +60,32 @@ class Right:
         """True if it allows the verb on a resource (group, name)."""
         group, resource = place
         return (
-            _has(self.groups, group) and _has(self.resources, resource) and _has(self.verbs, verb)
+            rbac.has(self.groups, group)
+            and rbac.has(self.resources, resource)
+            and rbac.has(self.verbs, verb)
         )
-
-
-def _has(values: Collection[str], value: str) -> bool:
-    return value in values or ANY in values
 
 
 def rights_of(workload: Workload, objects: Iterable[Json]) -> list[Right]:
     """The rules of all roles that are bound to the account of a workload's pods."""
-    every = list(objects)
+    every, account = list(objects), (workload.namespace, workload.account)
     roles = {
-        _key(item, item["kind"], _name(item)): item
+        rbac.role_key(item["kind"], _namespace(item), _name(item)): item
         for item in every
-        if item.get("kind") in ("Role", "ClusterRole")
+        if item.get("kind") in rbac.ROLES
     }
     found: dict[int, Json] = {}
     for binding in every:
-        if binding.get("kind") not in ("RoleBinding", "ClusterRoleBinding"):
+        if binding.get("kind") not in rbac.BINDINGS:
             continue
         subjects = list_at(binding, "subjects")
-        if not any(_is_account(each, binding, workload) for each in subjects):
+        if not any(rbac.means(each, _namespace(binding), [account]) for each in subjects):
             continue
         ref = dict_at(binding, "roleRef")
-        role = roles.get(_key(binding, str(ref.get("kind")), str(ref.get("name"))))
+        role = roles.get(rbac.role_key(ref.get("kind"), _namespace(binding), ref.get("name")))
         if role is not None:
             found[id(role)] = role
     return [right for role in found.values() for right in _rules(role)]
-
-
-def _is_account(subject: Json, binding: Json, workload: Workload) -> bool:
-    if subject.get("kind") != "ServiceAccount":
-        return False
-    place = str(subject.get("namespace") or _namespace(binding))
-    known = {place or workload.namespace, workload.namespace or place}
-    return subject.get("name") == workload.account and len(known) == 1
-
-
-def _key(item: Json, kind: str, name: str) -> tuple[str, str, str]:
-    return kind, _namespace(item) if kind == "Role" else "", name
 
 
 def _name(item: Json) -> str:
@@ -115,16 +101,11 @@ def _rules(role: Json) -> Iterator[Right]:
         yield Right(
             item=role,
             path=f"rules[{index}]",
-            groups=_texts(rule, "apiGroups"),
-            resources=_texts(rule, "resources"),
-            verbs=_texts(rule, "verbs"),
-            names=_texts(rule, "resourceNames"),
+            groups=rbac.texts(rule, "apiGroups"),
+            resources=rbac.texts(rule, "resources"),
+            verbs=rbac.texts(rule, "verbs"),
+            names=rbac.texts(rule, "resourceNames"),
         )
-
-
-def _texts(rule: Json, field: str) -> tuple[str, ...]:
-    found = rule.get(field)
-    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def rights_must_be_few(rights: Iterable[Right], *, exempt: Collection[str]) -> Iterator[Flaw]:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from typing import Final
 
+from pytest_dra.api import rbac
 from pytest_dra.embedded import policies
 from pytest_dra.embedded.access import ACCOUNT
 from pytest_dra.embedded.access import MASTERS
@@ -116,25 +117,13 @@ def _binds(binding: Json, user: User, namespace: str) -> bool:
 
 
 def _grants(rule: Json, attempt: Attempt) -> bool:
-    if not _has(rule, "verbs", attempt.verb):
-        return False
     if attempt.path:
-        return any(
-            attempt.path == url or (url.endswith("*") and attempt.path.startswith(url[:-1]))
-            for url in rule.get("nonResourceURLs") or []
-        )
-    if not _has(rule, "apiGroups", attempt.group):
-        return False
-    names = rule.get("resourceNames") or []
-    if names and attempt.name not in names:
-        return False
-    resources = rule.get("resources") or []
-    if not attempt.subresource:
-        return "*" in resources or attempt.resource in resources
-    wanted = (f"{attempt.resource}/{attempt.subresource}", f"*/{attempt.subresource}", "*")
-    return any(name in resources for name in wanted)
-
-
-def _has(rule: Json, name: str, value: str) -> bool:
-    given = rule.get(name) or []
-    return "*" in given or value in given
+        return rbac.allows_path(rule, verb=attempt.verb, path=attempt.path)
+    return rbac.allows(
+        rule,
+        verb=attempt.verb,
+        group=attempt.group,
+        resource=attempt.resource,
+        subresource=attempt.subresource,
+        name=attempt.name,
+    )

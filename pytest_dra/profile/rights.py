@@ -10,6 +10,7 @@ from typing import Final
 
 import yaml
 
+from pytest_dra.api import rbac
 from pytest_dra.profile.model import DriverProfile
 from pytest_dra.spec import Json
 
@@ -120,23 +121,7 @@ def _placed(obj: Json, namespace: str) -> Json:
 
 def _bound(obj: Json, namespace: str, account: str) -> bool:
     subjects = obj.get("subjects")
-    if not isinstance(subjects, list):
-        return False
-    home = obj["metadata"].get("namespace", "")
-    groups = (
-        "system:authenticated",
-        "system:serviceaccounts",
-        f"system:serviceaccounts:{namespace}",
+    home = str(obj["metadata"].get("namespace") or "")
+    return isinstance(subjects, list) and any(
+        rbac.means(each, home, [(namespace, account)]) for each in subjects
     )
-    for each in subjects:
-        if not isinstance(each, dict):
-            continue
-        if each.get("kind") == "Group" and each.get("name") in groups:
-            return True
-        place = each.get("namespace") or home
-        if each.get("kind") == "ServiceAccount" and (place, each.get("name")) == (
-            namespace,
-            account,
-        ):
-            return True
-    return False

@@ -38,6 +38,12 @@ def after(history: str, *, refused: str = "") -> Model:
         ("XaY", "XY", "", "B"),
         ("ABO", "", "", "AB"),
         ("ABOAb", "", "A", ""),
+        ("AKB", "", "AB", ""),
+        ("EF", "E", "B", "A"),
+        ("ABx", "x", "B", "A"),
+        ("ABx", "", "B", ""),
+        ("xABxA", "x", "AB", ""),
+        ("x", "x", "", ""),
     ],
 )
 def test_the_model_knows_what_is_prepared(
@@ -121,9 +127,19 @@ def test_a_failing_history_is_shrunk_to_the_steps_that_matter() -> None:
 def test_shrinking_ends_after_some_replays() -> None:
     played: list[str] = []
     first = Violation("first", got="bad", want="good")
-    found = histories.shrunk("A" * 40, first, _failing(needs="A" * 40, played=played))
-    assert found == ("A" * 40, first)
-    assert len(played) == histories.SHRINKINGS
+    long = "AaBbXYRO" * 5
+    found = histories.shrunk(long, first, _failing(needs=long, played=played))
+    assert found == (long, first)
+    assert len(played) == len(set(played)) == histories.SHRINKINGS
+
+
+@pytest.mark.parametrize("history", ["BbABXAab", "XYABAbRRaa", "ABAb", "OABKAEb"])
+def test_no_step_of_a_shrunk_history_can_be_left_out(history: str) -> None:
+    play = _failing(needs="ABAb", played=[])
+    first = play(history)
+    assert first is not None
+    shorter, _ = histories.shrunk(history, first, play)
+    assert shorter == "ABAb"
 
 
 def test_the_histories_of_a_soak_follow_from_its_seed() -> None:

@@ -182,6 +182,11 @@ class Rig:
             "status": status,
         }
 
+    def stored(self, claim: Claim) -> dict[str, Any]:
+        """The claim as the API has it, to be changed."""
+        found: dict[str, Any] = self.store.claims[(claim.namespace, claim.name)]
+        return found
+
     def delete(self, claim: Claim) -> None:
         """Delete the claim from the API."""
         del self.store.claims[(claim.namespace, claim.name)]

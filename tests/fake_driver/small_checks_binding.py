@@ -22,14 +22,14 @@ def _result(device: str, request: str = "req0") -> dict[str, Any]:
 def _seen(rig: Rig, claim: Claim) -> dict[str, dict[str, str]]:
     """The conditions of a claim by device, once the binder has done all for it that it does."""
     assert rig.driver is not None
-    binder, stored = rig.driver.binder, rig.store.claims[(claim.namespace, claim.name)]
+    binder, stored = rig.driver.binder, rig.stored(claim)
     for each in binder.waiting(stored):
         binder.attach(stored, each)
     return _told(rig, claim)
 
 
 def _told(rig: Rig, claim: Claim) -> dict[str, dict[str, str]]:
-    status = rig.store.claims[(claim.namespace, claim.name)]["status"]
+    status = rig.stored(claim)["status"]
     return {
         entry["device"]: {each["type"]: each["status"] for each in entry["conditions"]}
         for entry in status.get("devices") or []
@@ -83,6 +83,6 @@ def _(rig: Rig) -> None:
 def _(rig: Rig) -> None:
     claim = rig.claim(_result("attached-0"))
     assert rig.driver is not None
-    rig.driver.binder.look(rig.store.claims[(claim.namespace, claim.name)])
+    rig.driver.binder.look(rig.stored(claim))
     met = {"attached-0": dict.fromkeys(BOTH, "True")}
     assert rig.wait(lambda: _told(rig, claim) == met, 2.0)

@@ -203,7 +203,7 @@ def _(rig: Rig) -> None:
     """Of variant V11, whose part the fault replaces."""
     kind = rig.parts.claims if rig.fault == "PREP-022" else OneConsumer
     a = rig.claim(result("gpu-0"))
-    stored = rig.store.claims[(a.namespace, a.name)]
+    stored = rig.stored(a)
     for consumers in ([{"resource": "pods"}] * 2, [{"resource": "podgroups"}]):
         stored["status"]["reservedFor"] = consumers
         assert _refuses(kind(DRIVER, rig.parts.api(None)), a)

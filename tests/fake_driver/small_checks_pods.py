@@ -21,7 +21,7 @@ LATER_S = 0.6
 def _chosen(rig: Rig, *, config: list[Any] | None = None) -> Claim:
     """A claim with the first of two alternatives."""
     claim = rig.claim(result("gpu-0", "gpu/big"), config=config)
-    stored = rig.store.claims[(claim.namespace, claim.name)]
+    stored = rig.stored(claim)
     stored["spec"] = {"devices": {"requests": [{"name": "gpu"}]}}
     return claim
 
@@ -108,7 +108,7 @@ def _(rig: Rig) -> None:
 @check("SHARE-005")
 def _(rig: Rig) -> None:
     claim = rig.claim(result("gpu-0"))
-    stored = rig.store.claims[(claim.namespace, claim.name)]
+    stored = rig.stored(claim)
     stored["status"]["reservedFor"] = [{"resource": "pods"}] * 2
     entry = good(rig, claim)
     before = rig.resolves(entry)

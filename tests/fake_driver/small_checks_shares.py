@@ -172,7 +172,7 @@ def _(rig: Rig) -> None:
 def _(rig: Rig) -> None:
     claim = rig.claim(a_share(memory="2Gi"))
     asked = {"name": "req0", "exactly": {"capacity": {"requests": {"memory": "1Gi"}}}}
-    stored = rig.store.claims[(claim.namespace, claim.name)]
+    stored = rig.stored(claim)
     stored["spec"] = {"devices": {"requests": [asked]}}
     good(rig, claim)
     text = (rig.options.data_dir / "claims" / f"{claim.uid}.json").read_text("utf-8")

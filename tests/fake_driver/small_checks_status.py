@@ -19,7 +19,7 @@ DECOY = {"driver": "decoy.example.com", "pool": "p", "device": "d"}
 
 
 def _status(rig: Rig, claim: Claim) -> dict[str, Any]:
-    found: dict[str, Any] = rig.store.claims[(claim.namespace, claim.name)]["status"]
+    found: dict[str, Any] = rig.stored(claim)["status"]
     return found
 
 

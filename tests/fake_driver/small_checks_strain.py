@@ -107,7 +107,7 @@ def _(rig: Rig) -> None:
 @check("ROB-006")
 def _(rig: Rig) -> None:
     a, b = rig.claim(result("gpu-0")), rig.claim(result("gpu-1"))
-    stored = rig.store.claims[(a.namespace, a.name)]
+    stored = rig.stored(a)
     stored["broken"] = True
     assert rig.prepare(a).error
     del stored["broken"]

@@ -16,7 +16,7 @@ from tests.fake_driver.rig import running
 
 def asks_for(rig: Rig, claim: Claim, *requests: str) -> Claim:
     devices = {"requests": [{"name": name} for name in requests]}
-    rig.store.claims[(claim.namespace, claim.name)]["spec"] = {"devices": devices}
+    rig.stored(claim)["spec"] = {"devices": devices}
     return claim
 
 
