@@ -354,7 +354,7 @@ class Bench(Offering):
         if not instance.is_silent(prepare.UNPREPARE):
             self.plain_cycle()
         if instance.is_silent(prepare.UNPREPARE) and case.id != NO_RELEASE:
-            raise Blocked(NO_RELEASE, prepare.silence())
+            raise obituary.unheard(instance, by=NO_RELEASE)
 
     @property
     def clean(self) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dra.bench import abroad
+from pytest_dra.checks import prepare
 from pytest_dra.checks import rights
 from pytest_dra.launch import Driver
 from pytest_dra.spec import Blocked
@@ -59,6 +60,13 @@ def explain(instance: Instance, error: BaseException) -> None:
     found = error.finding if isinstance(error, Blocked) else error
     if isinstance(found, Violation):
         instance.add_obituary(found)
+
+
+def unheard(instance: Instance, *, by: str) -> Blocked:
+    """What a case raises that needs a driver which answers Unprepare, as ``by`` judges."""
+    blocked = Blocked(by, prepare.silence())
+    explain(instance, blocked)
+    return blocked
 
 
 def ending(instance: Instance, warnings: Warnings) -> str:

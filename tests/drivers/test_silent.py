@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.drivers.good.options import NAME
+from tests.drivers.judging import good
 from tests.drivers.judging import judge
 from tests.drivers.judging import module
 
@@ -59,4 +61,27 @@ def test_reset_connections_fail_cases_and_are_never_our_error(when: str) -> None
     assert judged.ids("errored") == set()
     texts = {id: judged.got(id) for id in judged.ids("failed")}
     assert [text for text in texts.values() if not any(code in text for code in CUT)] == [], texts
+    assert judged.left == ()
+
+
+def test_a_driver_that_only_writes_to_the_api_fails_reg_001_and_keeps_its_good_slices() -> None:
+    judged = judge(
+        good("--parts=controller"),
+        cases="REG-001,REG-002,SLICE-001,SLICE-002,PREP-001",
+        profile={"driver": {"name": NAME}, "budgets": {"start": 2}},
+    )
+    assert judged.ids("failed") == {"REG-001"}
+    assert "no socket in 2 s" in judged.got("REG-001")
+    assert judged.ids("passed") == {"SLICE-001", "SLICE-002"}
+    assert judged.reason("REG-002") == judged.reason("PREP-001") == "blocked by REG-001"
+    assert judged.report["verdict"] == "non-conformant"
+    assert judged.left == ()
+
+
+def test_a_socket_that_accepts_and_never_answers_fails_reg_002() -> None:
+    judged = judge(module(SOCKETS, "silence"), cases="REG-001,REG-002,REG-003,PREP-023")
+    assert judged.ids("passed") == {"REG-001"}
+    assert judged.ids("failed") == {"REG-002"}
+    assert "DEADLINE_EXCEEDED" in judged.got("REG-002")
+    assert judged.reason("REG-003") == judged.reason("PREP-023") == "blocked by REG-002"
     assert judged.left == ()
