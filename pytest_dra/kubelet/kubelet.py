@@ -16,6 +16,7 @@ from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.life import Life
 from pytest_dra.kubelet.life import unregistered
 from pytest_dra.kubelet.plugins import Plugin
+from pytest_dra.kubelet.podclaims import Call
 from pytest_dra.kubelet.podhost import PodHost
 from pytest_dra.kubelet.podmanager import PodManager
 from pytest_dra.kubelet.registration import Attempt
@@ -65,7 +66,7 @@ class Kubelet:
         self._locate = locate or there
         self._checkpoint = Checkpoint(checkpoint)
         self._chance = chance or Chance()
-        self._host: PodHost | None = None
+        self._serve: Callable[[Life], None] = _no_pods
         self._clock = clock or Clock()
         self.registry_dir = registry_dir
         self.settings = settings or KubeletSettings()
@@ -101,8 +102,7 @@ class Kubelet:
         self._mark("kubelet started, slices of all drivers wiped")
         self._life = life
         life.start()
-        if self._host is not None:
-            life.serve(self._host, self._checkpoint, self._chance)
+        self._serve(life)
 
     def stop(self) -> None:
         """Close all connections and end all threads. Nothing is told to the plugins."""
@@ -125,15 +125,23 @@ class Kubelet:
         self.stop()
         self._mark("node rebooted")
 
-    def serve(self, host: PodHost) -> None:
-        """Have pods from now on, also after restarts, until :meth:`leave`."""
-        self._host = host
+    def serve(
+        self, host: PodHost, *, prepare: Call | None = None, unprepare: Call | None = None
+    ) -> None:
+        """Have pods from now on, also after restarts, until :meth:`leave`.
+
+        Args:
+            host: what lies outside.
+            prepare: makes the calls for pods instead of :meth:`prepare`, as ``unprepare`` does.
+        """
+        calls = (prepare or self.prepare, unprepare or self.unprepare)
+        self._serve = lambda life: life.serve(host, self._checkpoint, self._chance, calls)
         if self._life is not None:
-            self._life.serve(host, self._checkpoint, self._chance)
+            self._serve(self._life)
 
     def leave(self) -> None:
         """Have no pods any more; their claims stay as they are."""
-        self._host = None
+        self._serve = _no_pods
         if self._life is not None:
             self._life.leave()
 
@@ -202,3 +210,8 @@ class Kubelet:
 
     def _mark(self, text: str) -> int:
         return self._timeline.add(Mark(text=text, instance=self._instance)).serial
+
+
+def _no_pods(life: Life) -> None:
+    """A kubelet without pods."""
+    del life

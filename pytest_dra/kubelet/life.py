@@ -17,6 +17,7 @@ from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.devicehealth import DeviceHealth
 from pytest_dra.kubelet.plugins import Plugin
 from pytest_dra.kubelet.plugins import PluginStore
+from pytest_dra.kubelet.podclaims import Call
 from pytest_dra.kubelet.podclaims import driver_missing
 from pytest_dra.kubelet.podhost import PodHost
 from pytest_dra.kubelet.podmanager import PodManager
@@ -119,8 +120,11 @@ class Life:
             if thread.is_alive():
                 thread.join(deadline.left_s())
 
-    def serve(self, host: PodHost, kept: Checkpoint, chance: Chance) -> None:
-        """Have pods, those of ``host``; ``kept`` has their claims."""
+    def serve(
+        self, host: PodHost, kept: Checkpoint, chance: Chance, calls: tuple[Call, Call]
+    ) -> None:
+        """Have pods, those of ``host``; ``kept`` has their claims, ``calls`` prepare and
+        unprepare."""
         self.pods = PodManager(
             kept=kept,
             host=host,
@@ -132,8 +136,8 @@ class Life:
             clock=self._clock,
             health=self._health,
             has=lambda driver: self.store.pick(driver) is not None,
-            prepare=self.prepare,
-            unprepare=self.unprepare,
+            prepare=calls[0],
+            unprepare=calls[1],
         )
         self.pods.start()
 
