@@ -14,12 +14,12 @@ from pytest_dra.api import resources
 from pytest_dra.bench.allocating import Allocator
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.podagent import PodAgent
-from pytest_dra.bench.podagent import Prepared
 from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import Background
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
+from pytest_dra.kubelet import KeptClaim
 from pytest_dra.scheduling.cluster import allocation_of
 from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.spec import Json
@@ -218,12 +218,12 @@ _LOOK_S: Final = 0.05
 """Pause between two looks that are requests."""
 
 
-def _ids(held: Prepared, request: str) -> list[str]:
+def _ids(held: KeptClaim, request: str) -> list[str]:
     """CDI ids of a claim for one of its requests, or for all."""
     return [
         id
-        for devices in held.devices.values()
-        for device in devices
+        for devices in held.drivers.values()
+        for device in devices or ()
         if not request or not device.request_names or request in device.request_names
         for id in device.cdi_device_ids
     ]

@@ -1,4 +1,4 @@
-"""What a kubelet keeps of its claims in a file, in the form of the kubelet's own one.
+"""What a kubelet keeps of its claims, in memory and in a file of the kubelet's own form.
 
 Source: pkg/kubelet/cm/dra/state and checkpointmanager of kubelet 1.34 to 1.37, and the recordings
 ``restart-shared``, ``podresources-and-checkpoint`` and ``down-state-*``.
@@ -10,12 +10,12 @@ import dataclasses
 import json
 import threading
 import zlib
+from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_dra.kubelet.answers import ClaimAnswer
 from pytest_dra.kubelet.answers import ClaimRef
 from pytest_dra.kubelet.answers import PreparedDevice
 from pytest_dra.spec import Json
@@ -35,102 +35,116 @@ class CheckpointError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class KeptClaim:
-    """A claim of the checkpoint.
+    """A claim that some pod of the node uses.
 
-    ``drivers`` has the devices of each driver, None while its Prepare has not succeeded.
-    ``prepared`` is not in the file: after a restart no claim is prepared.
+    ``drivers`` has the devices of each driver, None while its Prepare has not succeeded, ``pods``
+    the uids of the pods. ``prepared`` is not in the file: after a restart no claim is prepared.
+    ``unpreparing``: Unprepare has been called at least once, and no pod may begin to use it.
     """
 
     claim: ClaimRef
     drivers: Mapping[str, Devices | None]
-    prepared: bool
+    pods: frozenset[str] = frozenset()
+    prepared: bool = False
+    unpreparing: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name, by which a kubelet knows its claims."""
+        return self.claim.namespace, self.claim.name
 
 
 class Checkpoint:
     """The claims of one kubelet and their file. Thread-safe.
 
     Args:
-        path: of the file, whose directory exists.
+        path: of the file, whose directory exists; None keeps the claims in memory only.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._lock = threading.Lock()
-        self._claims: dict[str, KeptClaim] = {}
+        self._lock = threading.RLock()
+        self._claims: dict[tuple[str, str], KeptClaim] = {}
 
     def load(self) -> None:
         """Take what the file says, no claim prepared. A missing file is an empty one.
 
+        Without a file the claims stay, as they would in one.
+
         Raises:
             CheckpointError: the file is corrupt.
         """
-        try:
-            with self.path.open("rb") as file:
-                raw = file.read(MAX_BYTES + 1)
-        except FileNotFoundError:
-            raw = b""
-        try:
-            claims = _decoded(raw) if raw else []
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CheckpointError(
-                f"{self.path}: checkpoint is corrupted ({error}); remove it to start without the"
-                " claims of the time before"
-            ) from error
+        if self.path is None:
+            claims = [
+                dataclasses.replace(kept, prepared=False, unpreparing=False)
+                for kept in self.claims()
+            ]
+        else:
+            claims = _read(self.path)
         with self._lock:
-            self._claims = {kept.claim.uid: kept for kept in claims}
+            self._claims = {kept.key: kept for kept in claims}
 
-    def begin(self, driver: str, claims: Sequence[ClaimRef]) -> None:
-        """Prepare is about to be called."""
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let nobody else change anything meanwhile."""
         with self._lock:
-            for claim in claims:
-                known = self._claims.get(claim.uid)
-                drivers = dict(known.drivers) if known else {}
-                drivers.setdefault(driver, None)
-                self._claims[claim.uid] = KeptClaim(claim=claim, drivers=drivers, prepared=False)
-            self._write()
+            yield
 
-    def prepared(self, driver: str, answers: Mapping[str, ClaimAnswer]) -> None:
-        """Prepare has succeeded for the claims of ``answers`` (by uid)."""
+    def get(self, namespace: str, name: str) -> KeptClaim | None:
+        """The claim of this name, None if it is not known."""
         with self._lock:
-            for uid, answer in answers.items():
-                known = self._claims.get(uid)
-                if known is not None and not answer.error:
-                    drivers = {**known.drivers, driver: answer.devices}
-                    done = all(devices is not None for devices in drivers.values())
-                    self._claims[uid] = dataclasses.replace(known, drivers=drivers, prepared=done)
-            self._write()
+            return self._claims.get((namespace, name))
 
-    def unprepared(self, driver: str, answers: Mapping[str, ClaimAnswer]) -> None:
-        """Unprepare has succeeded for the claims of ``answers`` (by uid)."""
+    def put(self, kept: KeptClaim) -> None:
+        """Take a claim as it is now; :meth:`write` has the file follow."""
         with self._lock:
-            for uid, answer in answers.items():
-                known = self._claims.get(uid)
-                if known is None or answer.error:
-                    continue
-                drivers = {name: each for name, each in known.drivers.items() if name != driver}
-                if drivers:
-                    self._claims[uid] = dataclasses.replace(known, drivers=drivers)
-                else:
-                    del self._claims[uid]
-            self._write()
+            self._claims[kept.key] = kept
+
+    def drop(self, kept: KeptClaim) -> None:
+        """Forget a claim; :meth:`write` has the file follow."""
+        with self._lock:
+            self._claims.pop(kept.key, None)
 
     def claims(self) -> tuple[KeptClaim, ...]:
         """All claims, oldest first."""
         with self._lock:
             return tuple(self._claims.values())
 
-    def _write(self) -> None:
-        data = json.dumps(
-            {
-                "kind": KIND,
-                "apiVersion": API_VERSION,
-                "ClaimInfoStateList": [_claim_json(kept) for kept in self._claims.values()],
-            }
-        )
-        written = json.dumps({"Data": data, "Checksum": zlib.crc32(data.encode())})
-        fresh = self.path.with_name(f".{self.path.name}.tmp")
-        fresh.write_text(written, encoding="utf-8")
-        fresh.replace(self.path)
+    def of_pod(self, uid: str) -> tuple[KeptClaim, ...]:
+        """The claims that a pod uses, oldest first."""
+        return tuple(kept for kept in self.claims() if uid in kept.pods)
+
+    def write(self) -> None:
+        """Write the file."""
+        if self.path is None:
+            return
+        with self._lock:
+            data = json.dumps(
+                {
+                    "kind": KIND,
+                    "apiVersion": API_VERSION,
+                    "ClaimInfoStateList": [_claim_json(kept) for kept in self._claims.values()],
+                }
+            )
+            written = json.dumps({"Data": data, "Checksum": zlib.crc32(data.encode())})
+            fresh = self.path.with_name(f".{self.path.name}.tmp")
+            fresh.write_text(written, encoding="utf-8")
+            fresh.replace(self.path)
+
+
+def _read(path: Path) -> list[KeptClaim]:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raw = b""
+    try:
+        return _decoded(raw) if raw else []
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(
+            f"{path}: checkpoint is corrupted ({error}); remove it to start without the"
+            " claims of the time before"
+        ) from error
 
 
 def _decoded(raw: bytes) -> list[KeptClaim]:
@@ -150,7 +164,7 @@ def _kept_claim(state: Json) -> KeptClaim:
         listed = of_driver["Devices"]
         drivers[driver] = None if listed is None else tuple(map(_device, listed))
     claim = ClaimRef(state["Namespace"], state["ClaimUID"], state["ClaimName"])
-    return KeptClaim(claim=claim, drivers=drivers, prepared=False)
+    return KeptClaim(claim=claim, drivers=drivers, pods=frozenset(state["PodUIDs"] or ()))
 
 
 def _device(device: Json) -> PreparedDevice:
@@ -168,7 +182,7 @@ def _claim_json(kept: KeptClaim) -> Json:
         "ClaimUID": kept.claim.uid,
         "ClaimName": kept.claim.name,
         "Namespace": kept.claim.namespace,
-        "PodUIDs": {},
+        "PodUIDs": {uid: {} for uid in sorted(kept.pods)},
         "DriverState": {driver: _driver_json(each) for driver, each in kept.drivers.items()},
     }
 

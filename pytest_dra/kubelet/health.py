@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from typing import Any
+from typing import Protocol
 
 from pytest_dra.kubelet.answers import bounded
 from pytest_dra.kubelet.answers import bounded_text
@@ -46,12 +47,23 @@ def health_service(kubernetes: str, supported_versions: Sequence[str]) -> str | 
     return next((name for name in HEALTH_PREFERENCE if name in supported_versions), None)
 
 
+class HealthSink(Protocol):
+    """Whoever acts by what drivers report."""
+
+    def reported(self, driver: str, devices: Sequence[Json]) -> None:
+        """A report, with the proto field names."""
+
+    def unwatched(self, driver: str) -> None:
+        """The stream has ended."""
+
+
 class HealthWatch:
     """Keeps the health stream of one plugin open, from its registration to ``close``.
 
     Args:
         service: a key of ``HEALTH_METHODS``.
         gives_up: UNIMPLEMENTED ends it for good.
+        sink: is told of reports and ends.
     """
 
     def __init__(
@@ -64,7 +76,9 @@ class HealthWatch:
         settings: KubeletSettings,
         clock: Clock,
         gives_up: bool,
+        sink: HealthSink,
     ) -> None:
+        self._sink = sink
         self._client = client
         self._service = service
         self._timeline = timeline
@@ -93,6 +107,7 @@ class HealthWatch:
             self._note("opened")
             outcome = self._client.watch(method, self._report)
             self._note("ended", code=outcome.code, details=outcome.details)
+            self._sink.unwatched(self._client.driver)
             if self._gives_up and outcome.code == "UNIMPLEMENTED":
                 return
             self._pause()
@@ -119,6 +134,9 @@ class HealthWatch:
         )
 
     def _report(self, message: Any) -> None:
+        self._sink.reported(
+            self._client.driver, [_device_json(device) for device in message.devices]
+        )
         self._reports += 1
         if self._reports == MAX_REPORTS + 1:
             self._note("full")

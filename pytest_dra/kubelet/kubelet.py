@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
-import threading
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_dra.kubelet.answers import ClaimRef
 from pytest_dra.kubelet.answers import NodeReply
-from pytest_dra.kubelet.answers import bounded_text
+from pytest_dra.kubelet.chance import Chance
 from pytest_dra.kubelet.checkpoint import Checkpoint
 from pytest_dra.kubelet.checkpoint import KeptClaim
 from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.life import Life
+from pytest_dra.kubelet.life import unregistered
 from pytest_dra.kubelet.plugins import Plugin
+from pytest_dra.kubelet.podclaims import Call
+from pytest_dra.kubelet.podhost import PodHost
+from pytest_dra.kubelet.podmanager import PodManager
 from pytest_dra.kubelet.registration import Attempt
 from pytest_dra.kubelet.settings import KubeletSettings
 from pytest_dra.kubelet.watcher import there
@@ -27,19 +29,6 @@ from pytest_dra.waiting import until
 
 MAX_ATTEMPTS = 10_000
 """Attempts that are kept; a driver that flaps for hours must not fill the memory."""
-
-MAX_CUT = 1000
-"""Calls cut by a stop that are remembered; more than that run at no time."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Call:
-    """A Prepare (or Unprepare) that was asked for."""
-
-    driver: str
-    claims: tuple[ClaimRef, ...]
-    timeout_s: float
-    prepares: bool
 
 
 class Kubelet:
@@ -53,9 +42,8 @@ class Kubelet:
             :meth:`start`, where an error goes to the caller, and from a thread when a driver's
             last connection has been lost for ``settings.wipe_delay_s``.
         settings: all time constants.
-        checkpoint: file for the claims that are being prepared or are prepared. With one, a call
-            that :meth:`stop` has cut is made again after the driver's next registration, as the
-            kubelet does for a pod that still wants it. None: nothing is kept or made again.
+        checkpoint: file for the claims of pods; None keeps them in memory.
+        chance: draws what is chance in a kubelet.
         clock: what pauses, deadlines and timers go by.
         locate: where a socket lies for us, by the path that a plugin announces or that it is found
             at in the registry: another place for a plugin in file systems of its own. None: there.
@@ -71,14 +59,15 @@ class Kubelet:
         wipe: Callable[[str | None], None],
         settings: KubeletSettings | None = None,
         checkpoint: Path | None = None,
+        chance: Chance | None = None,
         clock: Clock | None = None,
         locate: Callable[[Path], Path] | None = None,
     ) -> None:
         self._locate = locate or there
-        self._checkpoint = Checkpoint(checkpoint) if checkpoint is not None else None
+        self._checkpoint = Checkpoint(checkpoint)
+        self._chance = chance or Chance()
+        self._serve: Callable[[Life], None] = _no_pods
         self._clock = clock or Clock()
-        self._cut_lock = threading.Lock()
-        self._cut: collections.deque[_Call] = collections.deque(maxlen=MAX_CUT)
         self.registry_dir = registry_dir
         self.settings = settings or KubeletSettings()
         self._timeline = timeline
@@ -96,8 +85,7 @@ class Kubelet:
         """
         if self._life is not None:
             return
-        if self._checkpoint is not None:
-            self._checkpoint.load()
+        self._checkpoint.load()
         self.registry_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
         life = Life(
             registry_dir=self.registry_dir,
@@ -108,13 +96,13 @@ class Kubelet:
             settings=self.settings,
             attempts=self._attempts,
             clock=self._clock,
-            on_registered=self._repeat_cut,
             locate=self._locate,
         )
         self._wipe(None)
         self._mark("kubelet started, slices of all drivers wiped")
         self._life = life
         life.start()
+        self._serve(life)
 
     def stop(self) -> None:
         """Close all connections and end all threads. Nothing is told to the plugins."""
@@ -129,18 +117,42 @@ class Kubelet:
         self.start()
 
     def reboot(self) -> None:
-        """Stop as the node goes down: calls that are cut are not made again by themselves.
+        """Stop as the node goes down.
 
         The checkpoint and socket files of the registry directory lie on the disk and stay. The
         caller empties what lies in memory (the CDI directory, for one) and calls :meth:`start`.
         """
         self.stop()
-        self._cut.clear()
         self._mark("node rebooted")
 
+    def serve(
+        self, host: PodHost, *, prepare: Call | None = None, unprepare: Call | None = None
+    ) -> None:
+        """Have pods from now on, also after restarts, until :meth:`leave`.
+
+        Args:
+            host: what lies outside.
+            prepare: makes the calls for pods instead of :meth:`prepare`, as ``unprepare`` does.
+        """
+        calls = (prepare or self.prepare, unprepare or self.unprepare)
+        self._serve = lambda life: life.serve(host, self._checkpoint, self._chance, calls)
+        if self._life is not None:
+            self._serve(self._life)
+
+    def leave(self) -> None:
+        """Have no pods any more; their claims stay as they are."""
+        self._serve = _no_pods
+        if self._life is not None:
+            self._life.leave()
+
+    @property
+    def pods(self) -> PodManager | None:
+        """To be told what happens to pods; None while it does not run, or has none."""
+        return self._life.pods if self._life is not None else None
+
     def claims(self) -> tuple[KeptClaim, ...]:
-        """The claims of the checkpoint, none prepared after a start; empty without checkpoint."""
-        return self._checkpoint.claims() if self._checkpoint is not None else ()
+        """The claims of pods, none prepared after a start."""
+        return self._checkpoint.claims()
 
     def plugins(self) -> tuple[Plugin, ...]:
         """The registered plugins, newest first."""
@@ -176,67 +188,30 @@ class Kubelet:
         registered the reply is UNAVAILABLE and no call is made. ``timeout_s`` defaults to
         ``settings.call_s``.
         """
-        return self._call(
-            _Call(driver, tuple(claims), self._timeout(timeout_s), prepares=True), self._life
-        )
+        life = self._life
+        return life.prepare(driver, claims, timeout_s) if life else self._nobody(driver)
 
     def unprepare(
         self, driver: str, claims: Sequence[ClaimRef], *, timeout_s: float | None = None
     ) -> NodeReply:
         """NodeUnprepareResources; see :meth:`prepare`."""
-        return self._call(
-            _Call(driver, tuple(claims), self._timeout(timeout_s), prepares=False), self._life
-        )
+        life = self._life
+        return life.unprepare(driver, claims, timeout_s) if life else self._nobody(driver)
 
     def attempts(self) -> tuple[Attempt, ...]:
         """Every registration attempt that has ended, oldest first, also before a restart."""
         return tuple(self._attempts)
 
-    def _call(self, call: _Call, life: Life | None) -> NodeReply:
-        plugin = life.store.pick(call.driver) if life is not None else None
-        if plugin is None or life is None:
-            return self._not_registered(call.driver)
-        kept = self._checkpoint
-        if call.prepares and kept is not None:
-            kept.begin(call.driver, call.claims)
-        ask = plugin.client.prepare if call.prepares else plugin.client.unprepare
-        reply = ask(call.claims, service=plugin.service, timeout_s=call.timeout_s)
-        if kept is None:
-            return reply
-        if reply.ok and call.prepares:
-            kept.prepared(call.driver, reply.claims)
-        elif reply.ok:
-            kept.unprepared(call.driver, reply.claims)
-        elif life.ended:
-            self._cut.append(call)
-        return reply
-
-    def _repeat_cut(self, plugin: Plugin) -> None:
-        """Make the calls again that a stop has cut, a while after the driver's registration."""
-        life = self._life
-        with self._cut_lock:
-            cut = [call for call in self._cut if call.driver == plugin.info.name]
-            for call in cut:
-                self._cut.remove(call)
-        if not cut or life is None:
-            return
-        if not life.pause(self.settings.repeat_s):
-            self._cut.extend(cut)
-            return
-        for call in cut:
-            self._call(call, life)
-
     def _pick(self, driver: str | None) -> Plugin | None:
         return self._life.store.pick(driver) if self._life else None
 
-    def _timeout(self, timeout_s: float | None) -> float:
-        return self.settings.call_s if timeout_s is None else timeout_s
-
-    def _not_registered(self, driver: str) -> NodeReply:
-        text = bounded_text(f"DRA driver {driver} is not registered")
-        return NodeReply(
-            code="UNAVAILABLE", details=text, duration_s=0.0, serial=self._mark(text), claims={}
-        )
+    def _nobody(self, driver: str) -> NodeReply:
+        return unregistered(self._timeline, self._instance, driver)
 
     def _mark(self, text: str) -> int:
         return self._timeline.add(Mark(text=text, instance=self._instance)).serial
+
+
+def _no_pods(life: Life) -> None:
+    """A kubelet without pods."""
+    del life

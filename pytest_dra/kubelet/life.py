@@ -5,11 +5,22 @@ from __future__ import annotations
 import collections
 import threading
 from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_dra.kubelet.answers import ClaimRef
+from pytest_dra.kubelet.answers import NodeReply
+from pytest_dra.kubelet.answers import bounded_text
+from pytest_dra.kubelet.chance import Chance
+from pytest_dra.kubelet.checkpoint import Checkpoint
 from pytest_dra.kubelet.clock import Clock
+from pytest_dra.kubelet.devicehealth import DeviceHealth
 from pytest_dra.kubelet.plugins import Plugin
 from pytest_dra.kubelet.plugins import PluginStore
+from pytest_dra.kubelet.podclaims import Call
+from pytest_dra.kubelet.podclaims import driver_missing
+from pytest_dra.kubelet.podhost import PodHost
+from pytest_dra.kubelet.podmanager import PodManager
 from pytest_dra.kubelet.registration import Attempt
 from pytest_dra.kubelet.registration import Next
 from pytest_dra.kubelet.registration import Registrar
@@ -20,6 +31,8 @@ from pytest_dra.kubelet.watcher import dot_directories
 from pytest_dra.kubelet.watcher import identity_of
 from pytest_dra.kubelet.watcher import scan
 from pytest_dra.kubelet.wiping import SliceWiper
+from pytest_dra.spec import Json
+from pytest_dra.timeline import Mark
 from pytest_dra.timeline import Timeline
 from pytest_dra.waiting import Deadline
 
@@ -28,7 +41,7 @@ MAX_PARALLEL = 32
 
 
 class Life:
-    """Watcher, registrar, registered plugins and wiper; what they know ends with it."""
+    """Watcher, registrar, registered plugins, pods and wiper; what they know ends with it."""
 
     def __init__(
         self,
@@ -41,14 +54,17 @@ class Life:
         settings: KubeletSettings,
         attempts: collections.deque[Attempt],
         clock: Clock,
-        on_registered: Callable[[Plugin], None],
         locate: Callable[[Path], Path],
     ) -> None:
         self._registry_dir = registry_dir
         self._settings = settings
         self._attempts = attempts
         self._clock = clock
-        self._on_registered = on_registered
+        self._timeline = timeline
+        self._instance = instance
+        self._kubernetes = kubernetes
+        self._health = DeviceHealth(clock)
+        self.pods: PodManager | None = None
         self._wiper = SliceWiper(
             wipe=wipe, timeline=timeline, instance=instance, settings=settings, clock=clock
         )
@@ -59,6 +75,7 @@ class Life:
             wiper=self._wiper,
             kubernetes=kubernetes,
             clock=clock,
+            sink=self,
         )
         self._registrar = Registrar(
             store=self.store,
@@ -89,15 +106,79 @@ class Life:
         with self._changed:
             self.ended = True
             self._changed.notify_all()
+        if self.pods is not None:
+            self.pods.stop()
         self._wiper.stop()
         self._registrar.close()
         self.store.close()
         self._watcher.join(deadline.left_s())
+        if self.pods is not None:
+            self.pods.join(deadline)
         with self._lock:
             running = list(self._running)
         for thread in running:
             if thread.is_alive():
                 thread.join(deadline.left_s())
+
+    def serve(
+        self, host: PodHost, kept: Checkpoint, chance: Chance, calls: tuple[Call, Call]
+    ) -> None:
+        """Have pods, those of ``host``; ``kept`` has their claims, ``calls`` prepare and
+        unprepare."""
+        self.pods = PodManager(
+            kept=kept,
+            host=host,
+            kubernetes=self._kubernetes,
+            timeline=self._timeline,
+            instance=self._instance,
+            settings=self._settings,
+            chance=chance,
+            clock=self._clock,
+            health=self._health,
+            has=lambda driver: self.store.pick(driver) is not None,
+            prepare=calls[0],
+            unprepare=calls[1],
+        )
+        self.pods.start()
+
+    def leave(self) -> None:
+        """Have no pods any more."""
+        pods, self.pods = self.pods, None
+        if pods is not None:
+            pods.stop()
+            pods.join(Deadline.after(self._settings.stop_s))
+
+    def prepare(
+        self, driver: str, claims: Sequence[ClaimRef], timeout_s: float | None = None
+    ) -> NodeReply:
+        """Call the newest connected plugin of a driver, see :meth:`Kubelet.prepare`."""
+        plugin = self.store.pick(driver)
+        if plugin is None:
+            return unregistered(self._timeline, self._instance, driver)
+        limit = self._settings.call_s if timeout_s is None else timeout_s
+        return plugin.client.prepare(claims, service=plugin.service, timeout_s=limit)
+
+    def unprepare(
+        self, driver: str, claims: Sequence[ClaimRef], timeout_s: float | None = None
+    ) -> NodeReply:
+        """The same for NodeUnprepareResources."""
+        plugin = self.store.pick(driver)
+        if plugin is None:
+            return unregistered(self._timeline, self._instance, driver)
+        limit = self._settings.call_s if timeout_s is None else timeout_s
+        return plugin.client.unprepare(claims, service=plugin.service, timeout_s=limit)
+
+    def reported(self, driver: str, devices: Sequence[Json]) -> None:
+        """See :class:`pytest_dra.kubelet.health.HealthSink`."""
+        pods = self.pods
+        if pods is not None:
+            pods.reported(driver, devices)
+        else:
+            self._health.report(driver, devices)
+
+    def unwatched(self, driver: str) -> None:
+        """See :class:`pytest_dra.kubelet.health.HealthSink`."""
+        self._health.clear(driver)
 
     def keeps(self, plugin: Plugin) -> bool:
         """False if the next look deregisters the plugin: another socket is at its path, or none."""
@@ -162,5 +243,10 @@ class Life:
             with self._lock:
                 self._schedule.end(path, outcome, plugin=plugin, now=self._clock.now())
                 self._running.discard(threading.current_thread())
-        if plugin is not None and not self.ended:
-            self._on_registered(plugin)
+
+
+def unregistered(timeline: Timeline, instance: str, driver: str) -> NodeReply:
+    """The reply of a call that nobody gets; it stands on the timeline as a mark."""
+    text = bounded_text(driver_missing(driver))
+    serial = timeline.add(Mark(text=text, instance=instance)).serial
+    return NodeReply(code="UNAVAILABLE", details=text, duration_s=0.0, serial=serial, claims={})

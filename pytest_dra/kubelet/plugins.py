@@ -12,6 +12,7 @@ from pytest_dra.kubelet.client import DraClient
 from pytest_dra.kubelet.clock import Clock
 from pytest_dra.kubelet.connection import shown
 from pytest_dra.kubelet.health import ADVERTISED_SINCE
+from pytest_dra.kubelet.health import HealthSink
 from pytest_dra.kubelet.health import HealthWatch
 from pytest_dra.kubelet.health import health_service
 from pytest_dra.kubelet.settings import KubeletSettings
@@ -60,7 +61,9 @@ class PluginStore:
         wiper: SliceWiper,
         kubernetes: str,
         clock: Clock,
+        sink: HealthSink,
     ) -> None:
+        self._sink = sink
         self._kubernetes = kubernetes
         self._clock = clock
         self._timeline = timeline
@@ -127,6 +130,7 @@ class PluginStore:
             settings=self._settings,
             clock=self._clock,
             gives_up=release(self._kubernetes) >= ADVERTISED_SINCE,
+            sink=self._sink,
         )
 
     def remove(self, plugin: Plugin) -> None:

@@ -69,9 +69,27 @@ class KubeletSettings:
     health_pause_s: float = 5.0
     """From the end of a health stream to the next one (recording health-stream-ends)."""
 
-    repeat_s: float = 1.0
-    """From a driver's registration to the calls that the kubelet's restart had cut: the pods are
-    looked at again about then (recordings restart-prepare-hanging, restart-unprepare-hanging)."""
+    relist_s: float = 0.02
+    """Period in which containers are listed and pods that are due are looked for. Nothing is done
+    for a pod twice between two listings, and the ends of containers are seen then. The kubelet has
+    1 s; shorter, so that tests with pods are quick (kubelet.go, plegRelistPeriod)."""
+
+    housekeeping_s: float = 0.1
+    """Period in which pods that are gone are looked for. The kubelet has 2 s; shorter for the same
+    reason (kubelet.go, housekeepingPeriod)."""
+
+    resync_s: float = 0.7
+    """A pod is looked at again so long after it was, or up to half as much later, also after a
+    Prepare that failed. The kubelet has 60 s; shorter for the same reason
+    (defaultSyncFrequency)."""
+
+    pod_retry_s: float = 0.7
+    """The same after an Unprepare that failed. The kubelet has 10 s; shorter for the same reason
+    (kubelet.go, backOffPeriod)."""
+
+    reconcile_s: float = 60.0
+    """Period in which the claims of pods are given back that nobody knows any more (cm/dra,
+    defaultReconcilePeriod)."""
 
     wipe_retry_s: float = 1.0
     """First pause after a failed deletion, doubled each time (cm/dra/plugin,

@@ -29,7 +29,6 @@ SMALL = KubeletSettings(
     reconnect_s=0.1,
     reconnect_limit_s=0.1,
     wipe_delay_s=0.3,
-    repeat_s=0.1,
 )
 
 

@@ -1,23 +1,19 @@
 from __future__ import annotations
 
+import dataclasses
 import json
-import threading
 import zlib
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 
 from pytest_dra.kubelet import CheckpointError
-from pytest_dra.kubelet import ClaimAnswer
 from pytest_dra.kubelet import ClaimRef
+from pytest_dra.kubelet import KeptClaim
 from pytest_dra.kubelet import PreparedDevice
 from pytest_dra.kubelet.checkpoint import Checkpoint
-from pytest_dra.waiting import Deadline
-from pytest_dra.wire import Method
 from tests.kubelet.conftest import Node
-from tests.kubelet.conftest import soon
 
 DRIVER = "gpu.example.com"
 CLAIM = ClaimRef("default", "uid-1", "claim-1")
@@ -37,13 +33,21 @@ def _inner(path: Path) -> Any:
     return json.loads(outer["Data"])
 
 
+def _kept(devices: tuple[PreparedDevice, ...] | None = (DEVICE,)) -> KeptClaim:
+    drivers = {DRIVER: devices}
+    return KeptClaim(claim=CLAIM, drivers=drivers, pods=frozenset({"pod-1"}), prepared=True)
+
+
 def test_the_file_has_the_kubelets_form(tmp_path: Path) -> None:
-    made = Checkpoint(tmp_path / "dra_manager_state")
-    made.begin(DRIVER, [CLAIM])
-    [state] = _inner(made.path)["ClaimInfoStateList"]
+    path = tmp_path / "dra_manager_state"
+    made = Checkpoint(path)
+    made.put(_kept(None))
+    made.write()
+    [state] = _inner(path)["ClaimInfoStateList"]
     assert state["DriverState"] == {DRIVER: {"Devices": None}}
-    made.prepared(DRIVER, {"uid-1": ClaimAnswer(error="", devices=(DEVICE,))})
-    inner = _inner(made.path)
+    made.put(_kept())
+    made.write()
+    inner = _inner(path)
     assert (inner["kind"], inner["apiVersion"]) == (
         "DRACheckpoint",
         "checkpoint.dra.kubelet.k8s.io/v1",
@@ -53,7 +57,7 @@ def test_the_file_has_the_kubelets_form(tmp_path: Path) -> None:
             "ClaimUID": "uid-1",
             "ClaimName": "claim-1",
             "Namespace": "default",
-            "PodUIDs": {},
+            "PodUIDs": {"pod-1": {}},
             "DriverState": {
                 DRIVER: {
                     "Devices": [
@@ -71,21 +75,24 @@ def test_the_file_has_the_kubelets_form(tmp_path: Path) -> None:
     ]
 
 
-def test_after_a_restart_the_claims_are_there_and_not_prepared(tmp_path: Path) -> None:
-    before = Checkpoint(tmp_path / "state")
-    before.begin(DRIVER, [CLAIM])
-    before.prepared(DRIVER, {"uid-1": ClaimAnswer(error="", devices=(DEVICE,))})
-    [kept] = before.claims()
-    assert kept.prepared
-    after = Checkpoint(tmp_path / "state")
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_after_a_restart_the_claims_are_there_and_not_prepared(
+    tmp_path: Path, *, on_disk: bool
+) -> None:
+    path = tmp_path / "state" if on_disk else None
+    before = Checkpoint(path)
+    before.put(_kept())
+    before.write()
+    after = Checkpoint(path) if on_disk else before
     after.load()
     [kept] = after.claims()
-    assert (kept.claim, dict(kept.drivers), kept.prepared) == (CLAIM, {DRIVER: (DEVICE,)}, False)
-    after.unprepared(DRIVER, {"uid-1": ClaimAnswer(error="no", devices=())})
-    assert after.claims() != ()
-    after.unprepared(DRIVER, {"uid-1": ClaimAnswer(error="", devices=())})
+    assert kept == dataclasses.replace(_kept(), prepared=False)
+    assert after.of_pod("pod-1") == (kept,)
+    assert after.of_pod("pod-2") == ()
+    after.drop(kept)
+    after.write()
     assert after.claims() == ()
-    assert _inner(after.path)["ClaimInfoStateList"] == []
+    assert path is None or _inner(path)["ClaimInfoStateList"] == []
 
 
 @pytest.mark.parametrize(
@@ -103,68 +110,3 @@ def test_a_corrupt_file_stops_the_kubelet_before_it_wipes(node: Node, text: str)
     with pytest.raises(CheckpointError, match="checkpoint is corrupted"):
         node.kubelet(checkpoint=path)
     assert node.wiped == []
-
-
-def test_prepare_and_unprepare_are_kept(node: Node) -> None:
-    node.plugin().start()
-    kubelet = node.kubelet(checkpoint=node.root / "state")
-    assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
-    assert kubelet.prepare(DRIVER, [CLAIM]).ok
-    kubelet.restart()
-    [kept] = kubelet.claims()
-    assert (kept.claim, kept.prepared) == (CLAIM, False)
-    assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
-    assert kubelet.unprepare(DRIVER, [CLAIM]).ok
-    assert kubelet.claims() == ()
-
-
-class _Hanging:
-    """Answers the first Prepare only when told to."""
-
-    def __init__(self, node: Node) -> None:
-        self.called: list[str] = []
-        self.gate = threading.Event()
-        node.stack.callback(self.gate.set)
-
-    def answer(self, method: Method, request: Any, context: grpc.ServicerContext) -> Any:
-        self.called.append(method.name)
-        if len(self.called) == 1:
-            self.gate.wait(10)
-        return method.response()
-
-
-@pytest.mark.parametrize("way", ["restart", "reboot"])
-def test_a_call_cut_by_a_restart_is_made_again_and_one_cut_by_a_reboot_is_not(
-    node: Node, way: str
-) -> None:
-    hanging = _Hanging(node)
-    node.plugin(answer=hanging.answer).start()
-    kubelet = node.kubelet(checkpoint=node.root / "state")
-    assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
-    codes: list[str] = []
-    caller = threading.Thread(target=lambda: codes.append(kubelet.prepare(DRIVER, [CLAIM]).code))
-    caller.start()
-    soon(lambda: hanging.called)
-    if way == "restart":
-        kubelet.stop()
-    else:
-        kubelet.reboot()
-    caller.join(10)
-    assert codes == ["CANCELLED"]
-    kubelet.start()
-    assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
-    if way == "restart":
-        soon(lambda: len(hanging.called) == 2)
-    else:
-        assert kubelet.unprepare(DRIVER, [CLAIM]).ok
-        assert hanging.called == ["NodePrepareResources", "NodeUnprepareResources"]
-
-
-def test_a_running_pods_claim_gets_no_call_after_a_restart(node: Node) -> None:
-    plugin = node.plugin().start()
-    kubelet = node.kubelet(checkpoint=node.root / "state")
-    assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
-    assert kubelet.prepare(DRIVER, [CLAIM]).ok
-    kubelet.restart()
-    assert kubelet.plugin(DRIVER, Deadline.after(10)) is not None
-    assert [kind for kind, _ in plugin.authorities].count("dra") == 1

@@ -2,14 +2,19 @@
 
     python -m tests.upstream.kubelet [--recordings DIR] [--kubernetes VERSION] [SCENARIO...]
 
-Prints what differs and what is not played with the reason, and ends with ``N agree, M differ``.
+Prints what differs, or the stored reason why it does, and ends with ``N agree, M differ``.
 """
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
+import functools
 import json
+import multiprocessing
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,28 +28,47 @@ from tests.upstream.kubelet_scope import reason
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; 1 if something differs or a named scenario is unknown."""
+    """The command; 1 if something differs without a stored reason, or nothing agrees."""
     asked = _arguments(arguments)
     say = sys.stdout.write
-    agree = differ = 0
-    for version in [asked.kubernetes] if asked.kubernetes else recordings.VERSIONS:
-        scenarios = _scenarios(asked, version)
-        for name, scenario in scenarios.items():
-            why = reason(name, version)
-            if why:
-                say(f"{version} {name}: not played: {why}\n")
-                continue
-            found, ours, remark = held(name, scenario, version, tolerance_s=asked.tolerance)
-            agree, differ = agree + (not found), differ + bool(found)
-            for line in found:
-                say(f"{version} {name}: {line}\n")
-            if remark:
-                say(f"{version} {name}: {remark}\n")
-            if asked.show:
-                _show(scenario, ours)
-            sys.stdout.flush()
+    agree = differ = unexplained = 0
+    for version, name, found, told in _all_held(asked):
+        why = reason(name, version)
+        agree, differ = agree + (not found), differ + bool(found)
+        unexplained += bool(found) and not why
+        for line in [why] if found and why else found:
+            say(f"{version} {name}: {line}\n")
+        say(told)
+        sys.stdout.flush()
     say(f"{agree} agree, {differ} differ\n")
-    return 1 if differ or not agree else 0
+    return 1 if unexplained or not agree else 0
+
+
+def _all_held(asked: argparse.Namespace) -> Iterator[tuple[str, str, list[str], str]]:
+    """Version, name, differences and further lines of each scenario, in their order."""
+    work = [
+        (version, name, scenario)
+        for version in ([asked.kubernetes] if asked.kubernetes else recordings.VERSIONS)
+        for name, scenario in _scenarios(asked, version).items()
+    ]
+    hold = functools.partial(_held, tolerance_s=asked.tolerance, show=asked.show)
+    if asked.jobs == 1 or len(work) == 1:
+        yield from map(hold, work)
+        return
+    spawned = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(asked.jobs, mp_context=spawned) as pool:
+        yield from pool.map(hold, work)
+
+
+def _held(
+    work: tuple[str, str, Json], *, tolerance_s: float, show: bool
+) -> tuple[str, str, list[str], str]:
+    version, name, scenario = work
+    if not scenario:
+        return version, name, ["not played"], ""
+    found, ours, remark = held(name, scenario, version, tolerance_s=tolerance_s)
+    told = f"{version} {name}: {remark}\n" if remark else ""
+    return version, name, found, told + (_shown(scenario, ours) if show else "")
 
 
 def held(
@@ -72,6 +96,7 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--tolerance", type=float, default=TOLERANCE_S, help="seconds that a gap may be off"
     )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="scenarios at a time")
     parser.add_argument("--show", action="store_true", help="print both time lines")
     parser.add_argument("--keep", action="store_true", help="write the kept reduced recordings")
     asked = parser.parse_args(arguments)
@@ -95,13 +120,13 @@ def _scenarios(asked: argparse.Namespace, version: str) -> Json:
     }
 
 
-def _show(scenario: Json, ours: list[list[Any]]) -> None:
+def _shown(scenario: Json, ours: list[list[Any]]) -> str:
     lines = [(row[0], "real", row) for row in scenario["saw"]] + [
         (row[0], "ours", row) for row in ours
     ]
     lines += [(row[0], " do ", row) for row in scenario["do"]]
-    for at, who, row in sorted(lines, key=lambda each: each[0]):
-        sys.stdout.write(f"{at:8.2f} {who} {json.dumps(row[1:])[:200]}\n")
+    lines.sort(key=lambda each: each[0])
+    return "".join(f"{at:8.2f} {who} {json.dumps(row[1:])[:200]}\n" for at, who, row in lines)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import json
 import shutil
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,11 @@ from urllib.parse import quote
 
 from pytest_dra.kubelet import CheckpointError
 from pytest_dra.kubelet import ClaimRef
+from pytest_dra.kubelet import KeptClaim
 from pytest_dra.kubelet import Kubelet
 from pytest_dra.kubelet import KubeletSettings
+from pytest_dra.kubelet.checkpoint import Checkpoint
+from pytest_dra.kubelet.podhost import Pod
 from pytest_dra.spec import Json
 from pytest_dra.timeline import Timeline
 from pytest_dra.wire import DRA_METHODS
@@ -24,17 +27,31 @@ from pytest_dra.wire import GET_INFO
 from pytest_dra.wire import HEALTH_METHODS
 from pytest_dra.wire import NOTIFY_REGISTRATION_STATUS
 from pytest_dra.wire import Method
+from tests.upstream.kubelet_answers import Answers
+from tests.upstream.kubelet_answers import report
 from tests.upstream.kubelet_clock import LATE_S
 from tests.upstream.kubelet_clock import TurnedClock
+from tests.upstream.kubelet_dice import RecordedChance
 from tests.upstream.kubelet_plugin import Call
 from tests.upstream.kubelet_plugin import Loop
 from tests.upstream.kubelet_plugin import Socket
+from tests.upstream.kubelet_podfacts import state_of
+from tests.upstream.kubelet_podplay import PlayedHost
 from tests.upstream.kubelet_reduction import SAME_MOMENT_S
-from tests.upstream.kubelet_reduction import STREAM
-from tests.upstream.kubelet_scope import usual_info
+from tests.upstream.kubelet_scope import LEFT_OVER
+from tests.upstream.kubelet_scope import RUNS_BEFORE_S
+from tests.upstream.kubelet_steps import STREAM
+from tests.upstream.kubelet_steps import script_key
 
 KUBELET_SETTINGS = KubeletSettings(
-    poll_s=0.993, probe_s=0.0, reconnect_s=1.0, reconnect_limit_s=120.0
+    poll_s=0.993,
+    probe_s=0.0,
+    reconnect_s=1.0,
+    reconnect_limit_s=120.0,
+    relist_s=1.0,
+    housekeeping_s=2.0,
+    resync_s=60.0,
+    pod_retry_s=10.0,
 )
 """The kubelet's own numbers where the bench has shorter ones; the loop of 1 s with what a timer is
 late (``LATE_S``) and with the 2 ms a turn by which it drifts in the recordings."""
@@ -52,7 +69,7 @@ AWAIT_STEP_S = 0.05
 """How finely it waits."""
 
 BEFORE_S = 2.0
-"""The kubelet runs for so long when the scenario begins."""
+"""The kubelet runs for so long when the scenario begins, where nothing says otherwise."""
 
 METHODS: dict[str, Method] = {
     method.path: method
@@ -92,10 +109,11 @@ class _Play:
         (root / "p").mkdir()
         self._registry.mkdir()
         self._checkpoint = root / "dra_manager_state"
-        self._clock = TurnedClock(scenario["phase"] - BEFORE_S)
+        self._clock = TurnedClock(scenario["phase"] - RUNS_BEFORE_S.get(name, BEFORE_S))
         self._loop = Loop()
         self._saw: list[list[Any]] = []
         self._count: dict[tuple[str, str], int] = {}
+        self._made: dict[tuple[str, str], int] = {}
         self._slices: list[str] = []
         self._kept = b""
         self._kubelet = Kubelet(
@@ -106,8 +124,20 @@ class _Play:
             wipe=self._wipe,
             settings=dataclasses.replace(KUBELET_SETTINGS, reconnect_s=chance),
             checkpoint=self._checkpoint,
+            chance=RecordedChance(scenario, self._clock.now, self._played),
             clock=self._clock,
         )
+        self._host = PlayedHost(
+            name,
+            scenario["pods"],
+            clock=self._clock,
+            note=self._note,
+            update=self._update,
+            noticed=self._noticed,
+            with_health=name.startswith("health"),
+        )
+        self._kubelet.serve(self._host)
+        self._answers = Answers(scenario["plugins"], self._host.results, self._here)
         self._sockets = {
             (label, sock): self._socket(label, sock)
             for label in scenario["plugins"]
@@ -130,10 +160,16 @@ class _Play:
 
     def run(self) -> list[list[Any]]:
         """Play to the end; what was seen."""
+        for claim, uid, driver in LEFT_OVER.get(self._name, ()):
+            left = Checkpoint(self._checkpoint)
+            ref = ClaimRef(self._name, uid, claim)
+            left.put(KeptClaim(claim=ref, drivers={driver: ()}, pods=frozenset({"gone"})))
+            left.write()
         self._kubelet.start()
         for moment, verb, *arguments in self._scenario["do"]:
             self._clock.turn_to(moment)
-            getattr(self, f"_do_{verb}")(*arguments)
+            own = getattr(self, f"_do_{verb}", None)
+            (own or getattr(self._host, f"do_{verb}"))(*arguments)
         self._clock.turn_to(self._scenario["until"] + AFTER_S)
         return self._saw
 
@@ -156,6 +192,16 @@ class _Play:
             seen = [row[0] for row in self._saw if row[1] == lane]
         if len(seen) >= count:
             self._clock.turn_to(seen[count - 1] + after_s)
+
+    def _do_meet(self, lane: str, what: list[Any], count: int, after_s: float) -> None:
+        end = self._clock.now() + AWAIT_S
+        while len(seen := self._times(lane, what)) < count and self._clock.now() < end:
+            self._clock.turn_to(self._clock.now() + AWAIT_STEP_S)
+        if len(seen) >= count:
+            self._clock.turn_to(seen[count - 1] + after_s)
+
+    def _times(self, lane: str, what: list[Any]) -> list[float]:
+        return [row[0] for row in self._saw if row[1:] == [lane, what]]
 
     def _do_bind(self, label: str, sock: str) -> None:
         self._sockets[label, sock].bind()
@@ -222,18 +268,23 @@ class _Play:
     def _do_restore(self) -> None:
         self._checkpoint.write_bytes(self._kept)
 
+    def _do_checkpoint(self) -> None:
+        data = json.loads(json.loads(self._checkpoint.read_text())["Data"])
+        self._note("checkpoint", "claims", state_of(data))
+
     def _do_forget(self) -> None:
         self._checkpoint.unlink(missing_ok=True)
 
-    def _do_prepare(self, driver: str, claims: list[list[str]]) -> None:
-        self._ask(self._kubelet.prepare, driver, claims)
+    def _update(self, pod: Pod) -> None:
+        if self._kubelet.pods is not None:
+            self._kubelet.pods.update(pod)
 
-    def _do_unprepare(self, driver: str, claims: list[list[str]]) -> None:
-        self._ask(self._kubelet.unprepare, driver, claims)
+    def _noticed(self, uid: str) -> None:
+        if self._kubelet.pods is not None:
+            self._kubelet.pods.noticed(uid)
 
-    def _ask(self, ask: Any, driver: str, claims: list[list[str]]) -> None:
-        refs = [ClaimRef(self._name, uid, name) for uid, name in claims]
-        threading.Thread(target=ask, args=(driver, refs), daemon=True).start()
+    def _played(self, label: str, method: str) -> int:
+        return self._count.get((label, method), 0)
 
     def _wipe(self, driver: str | None) -> None:
         network = self._scenario["network"]
@@ -249,8 +300,10 @@ class _Play:
         request = method.request.FromString(call.body) if method else None
         lane = f"{label}/{sock}"
         self._note(lane, "call", call.method, self._entry(call, request))
-        number = self._count[label, call.method] = self._count.get((label, call.method), -1) + 1
-        steps = self._scenario["script"].get(label, {}).get(call.method, [])
+        self._count[label, call.method] = self._played(label, call.method) + 1
+        key = script_key(call.method, [claim.name for claim in getattr(request, "claims", ())])
+        number = self._made[label, key] = self._made.get((label, key), -1) + 1
+        steps = self._scenario["script"].get(label, {}).get(key, [])
         step = steps[number] if number < len(steps) else {}
         if method is None or step.get("hang"):
             return
@@ -259,30 +312,20 @@ class _Play:
             self._stream(socket, call, method, step.get("stream", []))
             return
         moment = self._clock.now() + max(ANSWER_S, step.get("delay", 0.0))
-        body = self._response(label, method, request, step).SerializeToString()
+        body = self._answers.to(label, method, request, step).SerializeToString()
+        if "raw" in step:
+            body = bytes.fromhex(step["raw"])
 
         def answer() -> None:
             if step.get("close"):
                 socket.cut(call)
             elif step.get("code"):
                 self._note(lane, "answer", call.method, step["code"])
-                socket.fail(call, step["code"])
+                socket.fail(call, step["code"], step.get("message", ""))
             else:
                 socket.answer(call, body)
 
         self._clock.at(moment, answer)
-
-    def _response(self, label: str, method: Method, request: Any, step: Json) -> Any:
-        made = method.response()
-        if method is GET_INFO:
-            info = step.get("info") or usual_info(self._scenario["plugins"][label])
-            made.type, made.name = info["type"], info["name"]
-            made.endpoint = self._here(info["endpoint"])
-            made.supported_versions.extend(info["versions"])
-        elif method.name.startswith("Node"):
-            for claim in request.claims:
-                made.claims[claim.uid].error = step.get("errors", {}).get(claim.uid, "")
-        return made
 
     def _stream(self, socket: Socket, call: Call, method: Method, steps: list[Any]) -> None:
         moment = self._clock.now()
@@ -291,7 +334,7 @@ class _Play:
             if isinstance(what, int):
                 self._clock.at(moment, functools.partial(socket.fail, call, what))
                 return
-            body = _report(method, what).SerializeToString()
+            body = report(method, what).SerializeToString()
             self._clock.at(moment, functools.partial(socket.say, call, body))
 
     # ------------------------------------------------------------ in the words of the recordings
@@ -318,12 +361,3 @@ class _Play:
     def _places(self) -> Iterator[tuple[Path, str]]:
         yield self._registry, RECORDED_REGISTRY
         yield self._root / "p", RECORDED_PLUGINS
-
-
-def _report(method: Method, devices: list[Json]) -> Any:
-    made = method.response()
-    for device in devices:
-        health = made.devices.add(health=device.get("health", 0), message=device.get("message", ""))
-        health.device.pool_name = device.get("pool", "")
-        health.device.device_name = device.get("device", "")
-    return made

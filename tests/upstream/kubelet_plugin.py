@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import h2.config
 import h2.connection
@@ -163,9 +164,9 @@ class Socket:
         """One message of a stream."""
         self._loop.run(lambda: call.connection.send(call.stream, body, ends=False))
 
-    def fail(self, call: Call, code: int) -> None:
+    def fail(self, call: Call, code: int, message: str = "") -> None:
         """End a call, or a stream that has begun, with a gRPC code."""
-        self._loop.run(lambda: call.connection.finish(call.stream, code))
+        self._loop.run(lambda: call.connection.finish(call.stream, code, message))
 
     def cut(self, call: Call) -> None:
         """Close the connection instead of an answer."""
@@ -257,12 +258,15 @@ class Connection(asyncio.Protocol):
             self.finish(stream, 0)
         self._flush()
 
-    def finish(self, stream: int, code: int) -> None:
+    def finish(self, stream: int, code: int, message: str = "") -> None:
         """The trailers; nothing if the call is over."""
         if self._open.pop(stream, None) is None:
             return
         self._begin(stream)
-        self._h2.send_headers(stream, [("grpc-status", str(code))], end_stream=True)
+        trailers = [("grpc-status", str(code))]
+        if message:
+            trailers.append(("grpc-message", quote(message)))
+        self._h2.send_headers(stream, trailers, end_stream=True)
         self._flush()
 
     def _begin(self, stream: int) -> None:

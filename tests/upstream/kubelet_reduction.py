@@ -1,9 +1,10 @@
 """Reduces a recording of the real kubelet to facts: what was done, how the plugin answered, and
-what it saw.
+what it saw. What concerns pods is in ``kubelet_podfacts``.
 
 A reduced scenario is JSON: ``plugins`` (label -> driver and socket files below the node's
 directories), ``do`` ([seconds, verb, arguments...]), ``script`` (label -> method -> steps), ``saw``
-([seconds, lane, entry]), ``until`` and ``phase`` (seconds), ``network`` (slices of no node).
+([seconds, lane, entry]), ``until`` and ``phase`` (seconds), ``network`` (slices of no node),
+``pods``.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Any
 
 from pytest_dra.spec import Json
 from tests.upstream import kubelet_scope as scope
-
-AT_ONCE_S = 0.2
-"""An answer that came sooner had no delay of its own: the rest is the recorder reading the API."""
+from tests.upstream.kubelet_podfacts import PodFacts
+from tests.upstream.kubelet_steps import NODE_CALLS
+from tests.upstream.kubelet_steps import Steps
+from tests.upstream.kubelet_steps import script_key
 
 SAME_MOMENT_S = 0.15
 """A connection that ends this close to an act of the plugin was closed by the plugin."""
@@ -31,8 +33,6 @@ KUBELET_ENDS_S = 3.0
 UP_WITHIN_S = 12.0
 """A kubelet that is started shows itself within this time."""
 
-STREAM = "NodeWatchResources"
-NODE_CALLS = {"NodePrepareResources": "prepare", "NodeUnprepareResources": "unprepare"}
 KUBELET_STOPS = ("kubelet restarted", "kubelet stopped", "node restarted")
 KUBELET_STARTS = ("kubelet restarted", "kubelet started", "node container is back")
 SOCKET_VERBS = {
@@ -48,9 +48,7 @@ CHECKPOINT = {
 
 
 def reduced(name: str, recording: Json) -> Json:
-    """The facts of one recording; nothing of one that is not played."""
-    if scope.reason(name):
-        return {}
+    """The facts of one recording."""
     return _Reduction(name, recording).made()
 
 
@@ -66,6 +64,8 @@ class _Reduction:
         self.script: dict[str, dict[str, list[Json]]] = {}
         self.do: list[list[Any]] = []
         self.saw: list[list[Any]] = []
+        self.podfacts = PodFacts(name, self.rows, self.facts)
+        self.steps = Steps(self.rows, self.podfacts, self.plugins, self.infos)
 
     def made(self) -> Json:
         for row in self.rows:
@@ -81,6 +81,8 @@ class _Reduction:
         last = max(row["t"] for row in self.rows)
         for _ in range(scope.DELETED_BY_HAND.get(self.name, 0)):
             self.saw.remove([row for row in self.saw if row[1] == "slices"][-1])
+        self.do += self.podfacts.do()
+        self.saw += self.podfacts.saw()
         self.do.sort(key=lambda act: act[0])
         for steps in (steps for of_label in self.script.values() for steps in of_label.values()):
             while steps and not steps[-1]:
@@ -96,13 +98,15 @@ class _Reduction:
             "until": max(last, scope.UNTIL_S.get(self.name, 0.0)),
             "phase": self._phase(),
             "network": self._network(),
+            "pods": self.podfacts.pods,
         }
 
     def _meet(self, label: str) -> None:
         if label in self.plugins:
             return
         shared = label in scope.SHARED_DRIVER.get(self.name, ())
-        driver = f"{'a' if shared else label}.{self.name}.ko.example"
+        letter = scope.LETTERS.get(self.name, {}).get(label, "a" if shared else label)
+        driver = f"{letter}.{self.name}.ko.example"
         if self.name == "reg-names" and label == "movedir":
             driver = "moved.reg-names.ko.example"
         number = len(self.plugins)
@@ -119,6 +123,8 @@ class _Reduction:
     def _do(self, index: int, row: Json) -> None:
         text, at, label = row["do"], row["t"], row.get("plugin")
         self._await(row)
+        if label is not None:
+            self.do += self.podfacts.awaited(at, at)
         if text in scope.FILE_ACTIONS:
             verb, *paths = scope.FILE_ACTIONS[text]
             later = 0.02 if verb == "remove" else 0.0
@@ -142,11 +148,15 @@ class _Reduction:
             self.do.append([self._started_at(index, at), "start"])
 
     def _await(self, row: Json) -> None:
-        """An act that follows soon upon something the kubelet did has waited for it."""
-        if not self.saw or "plugin" not in row:
+        """An act that follows soon upon something the kubelet did has waited for it.
+
+        Calls for claims are left out: pods make them while other things are done.
+        """
+        is_touch = row["do"].startswith("annotation of pod ")
+        if not self.saw or not ("plugin" in row or is_touch):
             return
-        at, lane, _ = self.saw[-1]
-        if row["t"] - at <= AWAITED_S:
+        at, lane, what = self.saw[-1]
+        if row["t"] - at <= AWAITED_S and what[1:2] not in ([each] for each in NODE_CALLS):
             seen = sum(1 for each in self.saw if each[1] == lane)
             self.do.append([row["t"], "await", lane, seen, round(row["t"] - at, 2)])
 
@@ -296,98 +306,7 @@ class _Reduction:
         }
         kept_entry = {key: value for key, value in entry.items() if value not in (None, "", [])}
         self.saw.append([row["t"], lane, ["call", method, kept_entry]])
-        step, answer = self._step(index, row)
-        self.script[label].setdefault(method, []).append(step)
+        step, answer = self.steps.of(index, row)
+        self.script[label].setdefault(script_key(method, entry["claims"]), []).append(step)
         if answer is not None:
             self.saw.append(answer)
-        if method in NODE_CALLS and not self._is_repeated(index, row):
-            driver = self.infos[label]["name"]
-            claims = [[claim.get("uid", claim["name"]), claim["name"]] for claim in row["claims"]]
-            self.do.append([row["t"], NODE_CALLS[method], driver, claims])
-
-    def _of_call(self, index: int, row: Json) -> list[Json]:
-        """The entries of the call's connection after it, up to the next call of the method."""
-        found = []
-        for later in self.rows[index + 1 :]:
-            if (later.get("plugin"), later.get("sock"), later.get("conn")) != (
-                row["plugin"],
-                row["sock"],
-                row["conn"],
-            ):
-                continue
-            if later["ev"] == "call" and later["method"] == row["method"]:
-                break
-            if later["ev"] in ("close", "cancelled") or later.get("method") == row["method"]:
-                found.append(later)
-        return found
-
-    def _step(self, index: int, row: Json) -> tuple[Json, list[Any] | None]:
-        """How the plugin answered the call, and the answer if it was an error."""
-        later = self._of_call(index, row)
-        answers = [each for each in later if each["ev"] == "answer"]
-        if row["method"] == STREAM:
-            return {"stream": _stream(row["t"], answers)}, None
-        ends = [each for each in later if each["ev"] in ("cancelled", "close")]
-        if not answers:
-            slow = ends and ends[0]["ev"] == "cancelled"
-            if slow or (row["method"] in NODE_CALLS and ends):
-                return {"hang": True}, None
-            if not ends and row["method"] != "NotifyRegistrationStatus":
-                # The recording ends here.
-                return {"hang": True}, None
-            took = ends[0]["t"] - row["t"] if ends and row["sock"] == "reg" else 0.0
-            return ({"delay": round(took, 2)} if took > AT_ONCE_S else {}), None
-        return self._answered(row, answers[0])
-
-    def _answered(self, row: Json, answer: Json) -> tuple[Json, list[Any] | None]:
-        step: Json = {}
-        if answer["t"] - row["t"] > AT_ONCE_S:
-            step["delay"] = round(answer["t"] - row["t"], 2)
-        if answer.get("closing"):
-            return {**step, "close": True}, None
-        if answer.get("code"):
-            lane = f"{row['plugin']}/{row['sock']}"
-            seen = [answer["t"], lane, ["answer", row["method"], answer["code"]]]
-            return {**step, "code": answer["code"]}, seen
-        if row["method"] == "GetInfo":
-            info = answer.get("info", self.infos[row["plugin"]])
-            usual = scope.usual_info(self.plugins[row["plugin"]])
-            info = usual if info == "the usual" else info
-            if info != usual:
-                step["info"] = info
-        errors = {
-            each["uid"]: each["error"] for each in answer.get("claims", ()) if "error" in each
-        }
-        if errors:
-            step["errors"] = errors
-        return step, None
-
-    def _is_repeated(self, index: int, row: Json) -> bool:
-        """Whether the kubelet makes the call again by itself, because its end had cut it."""
-        before = [
-            (number, each)
-            for number, each in enumerate(self.rows[:index])
-            if (each.get("ev"), each.get("method")) == ("call", row["method"])
-            and each["claims"] == row["claims"]
-        ]
-        if not before:
-            return False
-        number, last = before[-1]
-        restarted = any(
-            each.get("do") in ("kubelet restarted", "kubelet stopped")
-            for each in self.rows[number:index]
-        )
-        answered = any(each["ev"] == "answer" for each in self._of_call(number, last))
-        return restarted and not answered
-
-
-def _stream(opened: float, answers: list[Json]) -> list[list[Any]]:
-    """Steps [pause, devices or code] of a health stream; it stays open if no code comes."""
-    steps: list[list[Any]] = []
-    before = opened
-    for answer in answers:
-        pause = round(answer["t"] - before, 2)
-        what = answer["devices"] if "devices" in answer else answer.get("code", 0)
-        steps.append([pause if pause > AT_ONCE_S else 0.0, what])
-        before = answer["t"]
-    return steps

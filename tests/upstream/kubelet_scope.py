@@ -1,103 +1,15 @@
-"""Which recorded scenarios are played, which are not and why, and what a recording does not say."""
+"""What a recording does not say, and which ones are not held against our kubelet."""
 
 from __future__ import annotations
 
+import functools
+import json
+from pathlib import Path
+
 from pytest_dra.spec import Json
 
-PLAYED = (
-    "back-dra-only",
-    "back-other-process-same-files",
-    "back-quick-recreate",
-    "back-rename-over",
-    "back-within-30s",
-    "backoff-recreate",
-    "down-state-corrupt",
-    "down-state-deleted",
-    "endpoint-empty",
-    "endpoint-forms",
-    "endpoint-late",
-    "endpoint-never",
-    "endpoint-wrong-deleted",
-    "getinfo-error",
-    "getinfo-error-codes",
-    "getinfo-slow-2s",
-    "getinfo-slow-half",
-    "getinfo-slow-then-fast",
-    "getinfo-wrong-type",
-    "getinfo-wrong-type-then-right",
-    "goaway-restart-connection",
-    "gone-killed",
-    "gone-reg-socket-only",
-    "gone-socket-removed",
-    "health-basic",
-    "health-stream-ends",
-    "health-unimplemented",
-    "health-versions",
-    "idle-connection",
-    "name-empty",
-    "name-forms",
-    "node-restart",
-    "notify-error",
-    "notify-error-always",
-    "notify-slow-3s",
-    "notify-slow-8s",
-    "prepare-basic",
-    "prepare-deregistered-meanwhile",
-    "prepare-hang",
-    "prepare-late-answer",
-    "prepare-slow-20s",
-    "prepare-v1beta1",
-    "reg-accept-only",
-    "reg-basic",
-    "reg-late-listen",
-    "reg-latency",
-    "reg-name-changes",
-    "reg-names",
-    "reg-never-listen",
-    "reg-socket-gone-while-waiting",
-    "restart-dot-names",
-    "restart-driver-away",
-    "restart-prepare-failing",
-    "restart-prepare-hanging",
-    "restart-running",
-    "restart-shared",
-    "restart-two-instances",
-    "restart-unprepare-hanging",
-    "two-instances",
-    "two-instances-hijack",
-    "two-instances-same-endpoint",
-    "two-instances-versions",
-    "unprepare-hang",
-    "versions",
-    "versions-refused-then-right",
-    "wipe-scope",
-)
-"""Registration, versions, deadlines, retries, instances, loss and return, wiping, restart, health
-streams. Where a pod takes part, each recorded call is asked for at its recorded time: when and with
-which claims a pod makes the kubelet call is not what is held against the recording."""
-
-OUT_OF_SCOPE = {
-    "down-force-deleted": "the loop over pods that are gone decides on the call",
-    "health-": "what is recorded is the status of a pod",
-    "helper-republish": "what is recorded is a driver built on the Go helper",
-    "metrics-names": "the kubelet's own metrics, which the stand-in has not",
-    "podresources-and-checkpoint": "what is recorded is the checkpoint while a pod starts",
-    "prepare-": "the pod decides which claims are sent when",
-    "restart-sandbox-lost": "the loss of a pod's sandbox decides on the call",
-    "skip-operations": "needs an alpha gate, and a pod",
-    "unprepare-": "the pod decides which claims are sent when",
-}
-"""Beginnings of the names of the other scenarios, each with the reason. They come with the pods."""
-
-UNKNOWN = "no such scenario is known here"
-
-CHANCE = {
-    ("1.34", "restart-dot-names"): (
-        "whether a dot directory is entered that appears together with the directory around it is "
-        "a race in the kubelet: it was on 1.34, it was not on 1.37, where ours agrees"
-    ),
-}
-"""Recordings that show one outcome of a race, while our kubelet always has the other one."""
+KNOWN = Path(__file__).with_name("kubelet-known.json")
+"""Why scenarios are not played, or differ: version -> scenario -> reason."""
 
 UNTIL_S = {
     "back-other-process-same-files": 42.0,
@@ -128,6 +40,46 @@ SHARED_DRIVER = {
     "two-instances-versions": ("b",),
 }
 """Plugins whose driver is that of plugin ``a``; the others have one named after their label."""
+
+LETTERS = {
+    "name-empty": {"good": "good"},
+    "prepare-late-answer": {"in-time": "a", "too-late": "b"},
+    "prepare-second-driver-fails": {"good": "a", "bad": "b"},
+    "unprepare-two-drivers-one-fails": {"good": "a", "bad": "b"},
+}
+"""What the names of drivers begin with where it is not the label of their plugin."""
+
+NO_PODS = ("helper-republish",)
+"""Scenarios whose pod is the driver itself."""
+
+POD_CLAIMS = {"prepare-unallocated": {"p": ["c"]}}
+"""Claims of pods for which they were never reserved."""
+
+LEFT_OVER = {"health-stream-ends": [("c", "U1", "a.health-stream-ends.ko.example")]}
+"""Claims of an earlier run that the node had not given back yet: name, uid and driver."""
+
+RUNS_BEFORE_S = {"health-stream-ends": 59.0}
+"""How long the kubelet had been running: its loop over claims of pods that are gone was due."""
+
+CHECKPOINTS = {
+    "podresources-and-checkpoint": {
+        "while failing": "annotation of pod p changed",
+        "running": "delete pod p",
+        "after": "",
+    },
+    "prepare-different-devices-on-retry": {"state": ""},
+    "prepare-second-driver-fails": {"state": ""},
+    "prepare-share-id": {"state": ""},
+    "restart-shared": {"state": "delete pod p1"},
+    "unprepare-other-pod-arrives": {"state": "delete pod p2"},
+}
+"""Facts that are the checkpoint, and what the scenario did just after reading it ("": nothing)."""
+
+POD_REQUESTS = {"health-basic": "r0", "health-limits": "r0"}
+"""Where containers list one request of a claim and not the whole."""
+
+SANDBOXES_LOST = ("sandbox removed", "node restarted")
+"""After this no container of the node runs."""
 
 SAID_ENDPOINT = {"two-instances-same-endpoint": {"b": "dra.sock"}}
 """DRA socket that a plugin announces, where it is not its own: the recording cannot tell."""
@@ -193,9 +145,14 @@ def usual_info(plugin: Json) -> Json:
     }
 
 
-def reason(name: str, version: str = "") -> str:
-    """Why a scenario is not played, or not of this version; empty if it is."""
-    if name in PLAYED:
-        return CHANCE.get((version, name), "")
-    found = [text for prefix, text in OUT_OF_SCOPE.items() if name.startswith(prefix)]
-    return found[0] if found else UNKNOWN
+@functools.cache
+def known() -> Json:
+    """The content of ``KNOWN``."""
+    made: Json = json.loads(KNOWN.read_text())
+    return made
+
+
+def reason(name: str, version: str) -> str:
+    """Why a scenario of this version is not held against ours; empty if it is."""
+    found: str = known()[version].get(name, "")
+    return found

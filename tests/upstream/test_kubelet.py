@@ -14,25 +14,40 @@ from tests.upstream.kubelet import held
 from tests.upstream.kubelet import main
 from tests.upstream.kubelet_compare import differences
 from tests.upstream.kubelet_play import play
-from tests.upstream.kubelet_scope import PLAYED
-from tests.upstream.kubelet_scope import UNKNOWN
-from tests.upstream.kubelet_scope import reason
+from tests.upstream.kubelet_scope import known
 
 KEPT = kubelet_recordings.kept()
 
 QUICK = [
     ("1.37", "back-quick-recreate"),
     ("1.37", "down-state-corrupt"),
+    ("1.37", "down-force-deleted"),
     ("1.37", "gone-killed"),
+    ("1.37", "health-limits"),
+    ("1.37", "health-timeout"),
     ("1.37", "health-versions"),
     ("1.34", "health-versions"),
     ("1.37", "name-empty"),
     ("1.37", "notify-error"),
     ("1.34", "notify-error"),
+    ("1.37", "podresources-and-checkpoint"),
+    ("1.37", "prepare-error"),
+    ("1.37", "prepare-rpc-error"),
+    ("1.37", "prepare-second-driver-fails"),
+    ("1.34", "prepare-second-driver-fails"),
+    ("1.37", "prepare-shared-at-once"),
+    ("1.37", "prepare-wrong-answers"),
     ("1.37", "reg-names"),
     ("1.37", "restart-dot-names"),
     ("1.37", "restart-prepare-hanging"),
+    ("1.37", "restart-shared"),
     ("1.34", "two-instances-same-endpoint"),
+    ("1.37", "unprepare-claim-gone"),
+    ("1.37", "unprepare-error-finished"),
+    ("1.37", "unprepare-forced-failing"),
+    ("1.37", "unprepare-other-pod-arrives"),
+    ("1.34", "unprepare-other-pod-arrives"),
+    ("1.37", "unprepare-two-drivers-one-fails"),
 ]
 """One of each kind, none longer than a second or so; the command plays all of them."""
 
@@ -45,7 +60,13 @@ def test_our_kubelet_does_what_the_real_one_did(version: str, name: str) -> None
 
 @pytest.mark.parametrize(
     ("name", "setting"),
-    [("gone-killed", {"wipe_delay_s": 25.0}), ("notify-slow-3s", {"notify_s": 2.0})],
+    [
+        ("down-force-deleted", {"reconcile_s": 40.0}),
+        ("gone-killed", {"wipe_delay_s": 25.0}),
+        ("notify-slow-3s", {"notify_s": 2.0}),
+        ("prepare-error", {"resync_s": 30.0}),
+        ("unprepare-error", {"pod_retry_s": 20.0}),
+    ],
 )
 def test_another_number_is_a_difference(
     monkeypatch: pytest.MonkeyPatch, name: str, setting: dict[str, float]
@@ -74,13 +95,37 @@ def test_what_is_missing_added_or_other_is_a_difference() -> None:
         assert len(differences("two-instances-hijack", scenario, changed)) >= 1, change
 
 
+@pytest.mark.parametrize(
+    ("lane", "change"),
+    [
+        ("events/p", "no such thing"),
+        ("checkpoint", "uid-of-p"),
+        ("status/p", "Succeeded"),
+        ("a/dra", "c1"),
+    ],
+)
+def test_what_is_told_of_a_pod_and_kept_of_its_claims_counts(lane: str, change: str) -> None:
+    name = {
+        "events/p": "prepare-error",
+        "checkpoint": "podresources-and-checkpoint",
+        "status/p": "prepare-basic",
+        "a/dra": "prepare-two-claims",
+    }[lane]
+    scenario = KEPT["1.37"][name]
+    same = copy.deepcopy(scenario["saw"])
+    assert differences(name, scenario, same) == []
+    changed = [
+        json.loads(json.dumps(row).replace(change, "other")) if row[1] == lane else row
+        for row in same
+    ]
+    assert differences(name, scenario, changed) != []
+
+
 def test_each_recorded_scenario_is_played_or_has_a_reason() -> None:
     assert {len(KEPT[version]) for version in kubelet_recordings.VERSIONS} == {110, 120}
-    for scenarios in KEPT.values():
-        for name in scenarios:
-            assert bool(reason(name)) is (name not in PLAYED)
-            assert reason(name) != UNKNOWN
-    assert reason("something-else") == UNKNOWN
+    for version, scenarios in KEPT.items():
+        assert {name for name in scenarios if not scenarios[name]} == set(known()[version])
+    assert len(known()["1.37"]) == 1
 
 
 def test_the_kept_form_of_repeated_texts_is_undone() -> None:
@@ -96,8 +141,9 @@ def test_the_kept_form_of_repeated_texts_is_undone() -> None:
 
 
 def test_the_command_ends_with_the_count(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--kubernetes", "1.37", "reg-basic", "metrics-names"]) == 0
+    asked = ["--kubernetes", "1.37", "--jobs", "1", "reg-basic", "helper-republish"]
+    assert main(asked) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "1 agree, 0 differ"
-    assert lines[0].startswith("1.37 metrics-names: not played: ")
+    assert lines[-1] == "1 agree, 1 differ"
+    assert lines[0] == f"1.37 helper-republish: {known()['1.37']['helper-republish']}"
     assert main(["no-such-scenario"]) == 1
