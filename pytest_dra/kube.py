@@ -29,8 +29,7 @@ BODY_LIMIT = 64 * 1024 * 1024
 
 _NOT_FOUND = 404
 _REFUSED = 400
-_STDOUT = 1
-_STDERR = 2
+_STDOUT, _STDERR = 1, 2
 """Status codes, and channels of a command's outputs."""
 
 _CHUNK = 64 * 1024

@@ -74,8 +74,7 @@ class Bench(Offering):
         self.places: dict[str, str] = {}
         self.reverts: bool | None = None
         self._held: dict[str, Claim] = {}
-        self._dirty = ""
-        self._lent = self._closed = False
+        self._dirty, self._lent, self._closed = "", False, False
         self.warnings = Warnings()
         self._registration: Registration | Violation | None = None
         self._answered = False
@@ -376,8 +375,7 @@ class Bench(Offering):
         self.claims.delete_all()
         if self._primary is not None:
             abroad.look(self._primary)
-            if unprepare:
-                self._dirty = self._leftovers(used) or self._dirty
+            self._dirty = (unprepare and self._leftovers(used)) or self._dirty
 
     def _leftovers(self, uids: Sequence[str]) -> str:
         instance = self.instance

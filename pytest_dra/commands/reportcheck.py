@@ -9,9 +9,7 @@ from pytest_dra.commands import reportoutput as output
 from pytest_dra.commands.texts import told
 from pytest_dra.report.consistency import contradictions
 from pytest_dra.report.plain import one_line
-from pytest_dra.report.reading import position
 from pytest_dra.report.reading import read
-from pytest_dra.report.reading import spelled
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         report = read(path)
         problems = list(contradictions(report.raw))
         for place, message in problems:
-            line = f"{path}{position(report.text, place)}: {spelled(place)}: {one_line(message)}"
-            sys.stdout.write(f"{told(line)}\n")
+            sys.stdout.write(f"{told(report.told(place, message))}\n")
         if problems:
             code = output.BAD
             continue

@@ -1,7 +1,6 @@
 """Reports that come from elsewhere: read in bounds, held against the schema, made harmless.
 
-A report may be anybody's file. Aliases and merge keys, by which a small file can stand for a huge
-one, are refused, as is what is larger than any run could make it.
+A report may be anybody's file; what is larger than any run could make it is refused.
 """
 
 from __future__ import annotations
@@ -9,24 +8,21 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import plain_data
+from pytest_dra.report.tree import Tree
+from pytest_dra.report.tree import TreeError
+from pytest_dra.report.tree import parse
 from pytest_dra.report.yaml_report import problems_of
 from pytest_dra.spec import Json
 
 SIZE_LIMIT = 32 * 1024 * 1024
 """Bytes of a file; a report of every case failed has less than four mebibytes."""
 
-DEPTH_LIMIT = 64
-"""Levels of nesting; a report has ten, and the profile in it may have some more."""
-
 PROBLEMS_SHOWN = 20
 STANDARD_INPUT = Path("-")
-MERGE = "tag:yaml.org,2002:merge"
 
 
 class BadReport(Exception):
@@ -39,13 +35,17 @@ class Report:
 
     file: str
     raw: Json
-    text: str
+    tree: Tree
 
     @property
     def data(self) -> Json:
         """The same, fit to be shown."""
         made: Json = plain_data(self.raw)
         return made
+
+    def told(self, place: tuple[str | int, ...], message: str) -> str:
+        """What is wrong with a value, with file, line and path."""
+        return f"{self.file}:{self.tree.line(place)}: {spelled(place)}: {one_line(message)}"
 
 
 def read(path: Path) -> Report:
@@ -57,10 +57,7 @@ def read(path: Path) -> Report:
     loose = read_loosely(path)
     found = sorted(problems_of(loose.raw), key=lambda each: spelled(each[0]))
     if found:
-        lines = [
-            f"{path}{position(loose.text, place)}: {spelled(place)}: {one_line(message)}"
-            for place, message in found[:PROBLEMS_SHOWN]
-        ]
+        lines = [loose.told(place, message) for place, message in found[:PROBLEMS_SHOWN]]
         if len(found) > PROBLEMS_SHOWN:
             lines.append(f"{path}: {len(found) - PROBLEMS_SHOWN} more problems")
         raise BadReport("\n".join(lines))
@@ -73,11 +70,11 @@ def read_loosely(path: Path) -> Report:
     Raises:
         BadReport: it cannot be read, or is something else.
     """
-    text = _text(path)
-    raw = _parsed(path, text)
+    tree = _parsed(path, _text(path))
+    raw = tree.data
     if not isinstance(raw, dict) or raw.get("kind") != "ConformanceReport":
         raise BadReport(f"{path}:1: no report of pytest-dra: kind is not ConformanceReport")
-    return Report(str(path), raw, text)
+    return Report(str(path), raw, tree)
 
 
 def _text(path: Path) -> str:
@@ -104,75 +101,13 @@ def _content(path: Path) -> bytes:
         return file.read(SIZE_LIMIT + 1)
 
 
-def _parsed(path: Path, text: str) -> object:
-    import yaml
-
+def _parsed(path: Path, text: str) -> Tree:
     try:
-        value = yaml.load(text, _loader())  # noqa: S506 - the loader is one of the safe ones
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise BadReport(f"{path}{place}: not YAML: {one_line(str(error.problem))}") from error
-    except yaml.reader.ReaderError as error:
-        line = text[: error.position].count("\n") + 1
-        raise BadReport(f"{path}:{line}: a character that YAML forbids") from error
-    except (RecursionError, ValueError) as error:
-        raise BadReport(f"{path}: not YAML that a report has: {one_line(str(error))}") from error
-    _must_be_a_tree(path, value)
-    return value
-
-
-def _loader() -> Any:
-    """One of the safe loaders; merge keys, which can multiply while they are read, are refused."""
-    import yaml
-
-    def flatten_mapping(self: Any, node: Any) -> None:
-        for key, _ in node.value:
-            if key.tag == MERGE:
-                raise yaml.MarkedYAMLError(
-                    problem="merge keys are refused", problem_mark=key.start_mark
-                )
-
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return type("Loader", (base,), {"flatten_mapping": flatten_mapping})
-
-
-def _must_be_a_tree(path: Path, value: object) -> None:
-    """Refuse what an alias makes two of, and what is nested too deeply for everybody."""
-    seen: set[int] = set()
-    level = [value]
-    for _ in range(DEPTH_LIMIT):
-        below: list[object] = []
-        for each in level:
-            if isinstance(each, (dict, list)):
-                if id(each) in seen:
-                    raise BadReport(f"{path}: aliases are refused")
-                seen.add(id(each))
-                below += each.values() if isinstance(each, dict) else each
-        if not below:
-            return
-        level = below
-    raise BadReport(f"{path}: nested more than {DEPTH_LIMIT} levels deep")
-
-
-def position(text: str, place: tuple[str | int, ...]) -> str:
-    """``:LINE`` of a value in a report's text, or of the nearest one round it."""
-    import yaml
-
-    node = yaml.compose(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    for step in place:
-        inner = next(_below(node, step), None)
-        if inner is None:
-            break
-        node = inner
-    return f":{node.start_mark.line + 1}" if node is not None else ""
-
-
-def _below(node: Any, step: str | int) -> Iterator[Any]:
-    if node.id == "mapping":
-        yield from (value for key, value in node.value if key.value == step)
-    elif node.id == "sequence" and isinstance(step, int) and step < len(node.value):
-        yield node.value[step]
+        return parse(text)
+    except TreeError as error:
+        place = f":{error.line}" if error.line else ""
+        place += f":{error.column}" if error.column else ""
+        raise BadReport(f"{path}{place}: {one_line(str(error))}") from error
 
 
 def spelled(place: tuple[str | int, ...]) -> str:

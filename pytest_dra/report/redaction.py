@@ -17,9 +17,11 @@ SECRET_NAME = re.compile(
 )
 """Names of fields, variables and options whose value is a secret."""
 
-OPAQUE_KIND = "Secret"
+HOLDER = "Secret"
+"""The kind of object whose content is secret."""
+
 HELD = frozenset({"data", "stringData"})
-"""Fields of a Kubernetes Secret whose values are secret, whatever their names are."""
+"""Fields of it whose values are secret, whatever their names are."""
 
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word begins inside of a camelCase name."""
@@ -90,7 +92,7 @@ def redacted_data(value: object) -> object:
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, Mapping):
-        if value.get("kind") == OPAQUE_KIND:
+        if value.get("kind") == HOLDER:
             value = {key: _emptied(each) if key in HELD else each for key, each in value.items()}
         return {
             key: REDACTED

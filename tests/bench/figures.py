@@ -8,7 +8,6 @@ each measurement is preceded by one that is thrown away.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import statistics
@@ -19,7 +18,6 @@ import time
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final
@@ -28,6 +26,8 @@ from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
 from pytest_dra.clusters.protocol import ClusterError
 from tests.bench import apiserver
+from tests.bench import report
+from tests.bench.goal import Goal
 
 STARTS: Final = 5
 """Cold starts of the fake driver."""
@@ -44,7 +44,7 @@ IMPORTS: Final = 20
 LIMIT_S: Final = 300.0
 """Longest single measurement: far above every goal, so that it only ends what hangs."""
 
-HEAVY: Final = ("kubernetes", "grpc", "aiohttp", "yaml", "jsonschema")
+HEAVY: Final = ("kubernetes", "grpc", "aiohttp", "yaml", "jsonschema", "jinja2")
 """Packages that an unused plugin must not import."""
 
 BYTECODE: Final = "PYTHONPYCACHEPREFIX"
@@ -60,26 +60,6 @@ ended = time.perf_counter()
 heavy = sorted(set(sys.argv[1].split(",")) & set(sys.modules))
 sys.stdout.write(f'["{",".join(heavy)}", {middle - began}, {ended - middle}]')
 """
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Goal:
-    """What a figure should be at most; ``unit`` is that of the values."""
-
-    name: str
-    unit: str
-    most: float
-    digits: int = 2
-
-    def line(self, values: Sequence[float], *, peer: tuple[str, float] | None = None) -> str:
-        """Minimum, median, maximum, ratio to a peer's median, and whether the goal is met."""
-        middle = statistics.median(values)
-        numbers = " ".join(
-            f"{value:8.{self.digits}f}" for value in (min(values), middle, max(values))
-        )
-        ratio = f"{middle / peer[1]:.3f}x {peer[0]} ({peer[1]:.4g} {self.unit}), " if peer else ""
-        met = "met" if middle < self.most else "MISSED"
-        return f"{self.name:34} {numbers} {self.unit:3} {ratio}goal < {self.most:g}: {met}\n"
 
 
 REGISTERED: Final = Goal("driver start to registered", "s", 1.0)
@@ -202,6 +182,11 @@ def _api_server(write: Callable[[str], object]) -> None:
     apiserver.main()
 
 
+def _report(write: Callable[[str], object]) -> None:
+    write("\nthe report, processor time\n")
+    report.figures(write)
+
+
 _FAILURES: Final = (OSError, RuntimeError, ValueError, subprocess.SubprocessError, ClusterError)
 
 
@@ -226,7 +211,7 @@ def main() -> int:
     write(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load before: {load}\n")
     write(f"{'':34} {'min':>8} {'median':>8} {'max':>8}\n")
     with cached_bytecode():
-        for measure in (_driver, _whole, _growth, _import, _api_server):
+        for measure in (_driver, _whole, _growth, _import, _report, _api_server):
             try:
                 measure(write)
             except _FAILURES as error:

@@ -14,6 +14,7 @@ import pytest_dra.runner
 import pytest_dra.session  # noqa: F401
 from pytest_dra.cases import implemented
 from pytest_dra.options import OPTIONS
+from pytest_dra.options import STEP_SUMMARY
 from tests.plugin.scripted import VARIABLE
 
 EVERY = len(implemented())
@@ -90,6 +91,7 @@ def runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, byte_code: 
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
     for option in OPTIONS:
         monkeypatch.delenv(option.variable, raising=False)
+    monkeypatch.delenv(STEP_SUMMARY, raising=False)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.syspath_prepend(str(ROOT))
     return Runs(pytester, monkeypatch)

@@ -141,3 +141,24 @@ def test_another_output_directory_may_be_made(runs: Runs) -> None:
     assert done.ret is pytest.ExitCode.OK
     assert runs.states("a/b/c")["PREP-001"] == "passed"
     done.stdout.fnmatch_lines([f"report: {runs.folder}/a/b/c/report.yaml"])
+
+
+def test_the_summary_is_appended_where_github_and_the_user_want_it(runs: Runs) -> None:
+    runs.script(PREP_006="failed")
+    step = runs.folder / "step.md"
+    step.write_text("before\n", "utf-8")
+    runs.environment(GITHUB_STEP_SUMMARY=str(step))
+    runs.judge("--dra-case=PREP-006", "--dra-summary=own.md")
+    assert step.read_text("utf-8").startswith("before\n## ✗ DRA conformance: non-conformant\n")
+    assert step.read_text("utf-8").removeprefix("before\n") == (runs.folder / "own.md").read_text(
+        "utf-8"
+    )
+    assert "summary" not in runs.report()["reproduce"]["all"]
+
+
+def test_a_summary_that_cannot_be_written_loses_no_report(runs: Runs) -> None:
+    runs.script()
+    done = runs.judge("--dra-case=PREP-006", "--dra-summary=absent/own.md")
+    assert done.ret is pytest.ExitCode.TESTS_FAILED
+    done.stdout.fnmatch_lines(["the summary cannot be appended to *absent/own.md: No such file*"])
+    assert runs.states()["PREP-006"] == "passed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,13 @@ def test_a_broken_must_fails_with_file_and_line(runs: Runs, file: Path) -> None:
     assert case["state"] == "failed"
     assert done.parseoutcomes()["failed"] == 1
     assert (runs.folder / "dra-results" / "junit.xml").is_file()
+    sarif = json.loads((runs.folder / "dra-results" / "findings.sarif").read_text("utf-8"))
+    lines = [
+        each["locations"][0]["physicalLocation"]["region"]["startLine"]
+        for each in sarif["runs"][0]["results"]
+        if each["ruleId"] == "SLICE-008"
+    ]
+    assert lines[0] == line
 
 
 def test_a_broken_should_fails_strict_runs_only(runs: Runs, file: Path) -> None:

@@ -19,6 +19,7 @@ def test_alone_together_and_under_xdist_a_case_ends_the_same(runs: Runs, fault: 
     runs.really(driver, SELECTED, "--dra-output=xdist", "-n", "2")
     states = runs.states("together")
     assert runs.states("xdist") == states
+    assert runs.report("xdist")["figures"]["prepare"]["calls"] > 0
     assert together.ret == pytest.ExitCode.TESTS_FAILED
     runs.really(driver, "-k", fault or "PREP-006", "--dra-output=keyword")
     alone = {id: state for id, state in runs.states("keyword").items() if state != "not-run"}
@@ -66,6 +67,11 @@ def test_the_failed_case_shows_its_proof_and_the_drivers_output(runs: Runs) -> N
     folder = runs.folder / "dra-results" / "cases" / "PREP-006"
     assert "NodePrepareResources" in (folder / "timeline.jsonl").read_text("utf-8")
     assert (folder / "driver.log").read_text("utf-8")
+    (decisive,) = [each for each in runs.cases()["PREP-006"]["sequence"] if each["decides"]]
+    assert (decisive["from"], decisive["to"]) == ("kubelet", "driver")
+    assert runs.report()["figures"]["prepare"]["calls"] > 0
+    page = (runs.folder / "dra-results" / "report.html").read_text("utf-8")
+    assert "the moment that decides" in page
 
 
 def test_a_feature_that_is_seen_and_not_declared_makes_its_cases_provisional(runs: Runs) -> None:
