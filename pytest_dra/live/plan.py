@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.launch import Keeper
+from pytest_dra.live.partner import Partner
 from pytest_dra.spec import Json
 
 
@@ -21,6 +22,7 @@ class LivePlan:
         images: given to the nodes before, where the local engine has them.
         pod_image: of the pods that use devices.
         build: makes the images that are built for the run; None: there are none.
+        partner: a second driver, for cases that need one.
     """
 
     new: Callable[[Keeper], WholeCluster]
@@ -28,3 +30,4 @@ class LivePlan:
     images: tuple[str, ...]
     pod_image: str
     build: Callable[[Path], None] | None = None
+    partner: Partner | None = None
