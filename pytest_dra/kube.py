@@ -10,11 +10,14 @@ Every failure is a :class:`KubeError`; nothing of urllib3 or the client library 
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from urllib.parse import urlencode
 
 from pytest_dra.api import resources
@@ -29,8 +32,7 @@ BODY_LIMIT = 64 * 1024 * 1024
 
 _NOT_FOUND = 404
 _REFUSED = 400
-_STDOUT, _STDERR = 1, 2
-"""Status codes, and channels of a command's outputs."""
+"""Status codes."""
 
 _CHUNK = 64 * 1024
 """Bytes of a watch that are read at once, at most."""
@@ -57,6 +59,7 @@ class Client:
         import yaml
         from kubernetes import config
 
+        self._acting: Mapping[str, str] = {}
         try:
             self._api: Any = config.new_client_from_config(  # type: ignore[no-untyped-call]
                 config_file=str(kubeconfig), context=context, persist_config=False
@@ -227,39 +230,40 @@ class Client:
         Raises:
             KubeError: it cannot be run, or does not end in time.
         """
-        from kubernetes.stream.ws_client import WSClient
+        from pytest_dra.kubeexec import ExecError
+        from pytest_dra.kubeexec import execute
 
         path = resources.PODS.path(namespace=namespace, name=pod, subresource="exec")
-        words = [*(("command", word) for word in argv), ("container", container)]
-        query = urlencode([*words, ("stdout", "true"), ("stderr", "true")])
-        configuration = self._api.configuration
-        # The scheme of web sockets: ws, or wss for https.
-        host = str(configuration.host).replace("http", "ws", 1)
-        url = f"{host}{path}?{query}"
         try:
-            stream: Any = WSClient(  # type: ignore[no-untyped-call]
-                configuration, url, self._identity(), True
+            return execute(
+                self._api.configuration,
+                path,
+                argv,
+                container=container,
+                headers=self._identity(),
+                timeout_s=timeout_s,
             )
-            stream.run_forever(timeout=timeout_s)
-            if stream.is_open():
-                stream.close()
-                raise KubeError(f"exec {argv[0]} in {namespace}/{pod}: no end", code=0)
-            code = stream.returncode
-            return (
-                -1 if code is None else int(code),
-                stream.read_channel(_STDOUT),
-                stream.read_channel(_STDERR),
-            )
-        except KubeError:
-            raise
-        except Exception as error:
-            # What the library raises where the server refuses has no common class.
-            code = getattr(error, "status", 0)
-            raise KubeError(f"exec {argv[0]} in {namespace}/{pod}: {error}", code=code) from error
+        except ExecError as error:
+            raise KubeError(
+                f"exec {argv[0]} in {namespace}/{pod}: {error}", code=error.code
+            ) from error
+
+    def acting_as(self, user: str, *, extra: Mapping[str, str]) -> Client:
+        """The same connections with another identity, for one who may impersonate.
+
+        Args:
+            user: its name; the groups of a ServiceAccount follow from that.
+            extra: further facts about the user, such as the node of a pod's token.
+        """
+        other = copy.copy(self)
+        other._acting = {"Impersonate-User": user} | {
+            f"Impersonate-Extra-{quote(name, safe='')}": value for name, value in extra.items()
+        }
+        return other
 
     def _identity(self) -> dict[str, str]:
         """Headers of each request: who asks."""
-        headers = {"Accept": "application/json", "User-Agent": "pytest-dra"}
+        headers = {"Accept": "application/json", "User-Agent": "pytest-dra", **self._acting}
         for setting in self._api.configuration.auth_settings().values():
             headers[setting["key"]] = setting["value"]
         return headers

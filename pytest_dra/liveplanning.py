@@ -24,6 +24,7 @@ from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 from pytest_dra.live import fakeimage
+from pytest_dra.live.partner import Partner
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.live.shipment import ShipmentError
 from pytest_dra.live.shipment import images_of
@@ -79,6 +80,14 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
         pod_image=settings["dra_pod_image"],
         own_allocator=settings["dra_allocator"] == REFERENCE,
         feature_gates=feature_gates(settings),
+        partner=_partner(settings, engine),
+    )
+
+
+def _partner(settings: Settings, engine: Engine) -> Partner:
+    base = settings["dra_base_image"]
+    return Partner(
+        image=fakeimage.image_name(base), build=partial(fakeimage.build, engine, base=base)
     )
 
 
@@ -127,7 +136,8 @@ def _fake(
         program = [sys.executable, "-m", fakeimage.MODULE]
         text = call([*program, "--print-manifests", *arguments], timeout_s=PRINT_S)
         objects = ordered(yaml.safe_load_all(text))
-        image = fakeimage.image_name(settings["dra_base_image"])
+        partner = _partner(settings, engine)
+        image = partner.image
         put_image(objects, image, arguments=arguments)
     except (ToolError, ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
@@ -138,5 +148,6 @@ def _fake(
         pod_image=settings["dra_pod_image"],
         own_allocator=settings["dra_allocator"] == REFERENCE,
         feature_gates=feature_gates(settings),
-        build=partial(fakeimage.build, engine, base=settings["dra_base_image"]),
+        build=partner.build,
+        partner=partner,
     )

@@ -94,9 +94,7 @@ class LiveSite:
     def _deploy(self, cluster: WholeCluster) -> LiveBench:
         live = self._live
         if live.build is not None:
-            folder = Path(tempfile.mkdtemp(prefix="dra-image-"))
-            self._keeper().own_directory(folder)
-            live.build(folder)
+            live.build(self._folder())
         bench = LiveBench(
             LiveSetup(
                 cluster=cluster,
@@ -111,11 +109,19 @@ class LiveSite:
                 pod_image=live.pod_image,
                 own_allocator=live.own_allocator,
                 feature_gates=live.feature_gates,
+                partner=live.partner,
+                folder=self._folder,
             )
         )
         self._bench = bench
         bench.open()
         return bench
+
+    def _folder(self) -> Path:
+        """An empty folder for the build of an image, gone at the end."""
+        folder = Path(tempfile.mkdtemp(prefix="dra-image-"))
+        self._keeper().own_directory(folder)
+        return folder
 
     def judge(self, what: Declared) -> Outcome:
         """Run a case here."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.launch import Keeper
+from pytest_dra.live.partner import Partner
 from pytest_dra.spec import Json
 
 
@@ -24,6 +25,7 @@ class LivePlan:
         own_allocator: ours gives devices to pods, else the cluster's kube-scheduler.
         feature_gates: those of the cluster that are not at their defaults.
         build: makes the images that are built for the run; None: there are none.
+        partner: a second driver, for cases that need one.
     """
 
     new: Callable[[Keeper], WholeCluster]
@@ -33,3 +35,4 @@ class LivePlan:
     own_allocator: bool
     feature_gates: Mapping[str, bool]
     build: Callable[[Path], None] | None = None
+    partner: Partner | None = None

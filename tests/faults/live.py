@@ -47,6 +47,17 @@ HEALTH: Final = {
 }
 
 OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] = {
+    "CDI-013": (
+        "",
+        {
+            "features": {
+                "CDIInjection": {"supported": False},
+                "NRIInjection": {"supported": True},
+            }
+        },
+        (),
+    ),
+    "CONF-007": ("--features=webhook", {"features": {"Webhook": {"supported": True}}}, ()),
     "HLTH-009": ("--features=health", HEALTH, ()),
 }
 """Arguments of the driver, parts of its profile, and options, where the plain driver lacks them."""
