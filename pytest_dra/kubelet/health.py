@@ -63,7 +63,7 @@ class HealthWatch:
     Args:
         service: a key of ``HEALTH_METHODS``.
         gives_up: UNIMPLEMENTED ends it for good.
-        sink: is told of reports and ends.
+        sink: is told of reports and ends; None: nobody acts by them.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class HealthWatch:
         settings: KubeletSettings,
         clock: Clock,
         gives_up: bool,
-        sink: HealthSink,
+        sink: HealthSink | None = None,
     ) -> None:
         self._sink = sink
         self._client = client
@@ -107,7 +107,8 @@ class HealthWatch:
             self._note("opened")
             outcome = self._client.watch(method, self._report)
             self._note("ended", code=outcome.code, details=outcome.details)
-            self._sink.unwatched(self._client.driver)
+            if self._sink is not None:
+                self._sink.unwatched(self._client.driver)
             if self._gives_up and outcome.code == "UNIMPLEMENTED":
                 return
             self._pause()
@@ -134,9 +135,9 @@ class HealthWatch:
         )
 
     def _report(self, message: Any) -> None:
-        self._sink.reported(
-            self._client.driver, [_device_json(device) for device in message.devices]
-        )
+        if self._sink is not None:
+            devices = [_device_json(device) for device in message.devices]
+            self._sink.reported(self._client.driver, devices)
         self._reports += 1
         if self._reports == MAX_REPORTS + 1:
             self._note("full")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tests.plugin.conftest import EVERY
@@ -277,3 +279,22 @@ def test_a_pod_waits_for_its_device_to_be_attached(runs: Runs) -> None:
     """)
     driver = "--dra-driver=fake --features=conditions"
     runs.really("--dra-suite=off", driver).assert_outcomes(passed=1)
+
+
+def test_the_status_of_a_pod_shows_the_health_of_its_devices(runs: Runs) -> None:
+    runs.pytester.makepyfile("""
+        from pytest_dra.waiting import Deadline
+        from pytest_dra.waiting import poll
+
+        def test_own(dra_pod):
+            pod = dra_pod()
+
+            def healthy():
+                for container in pod.read()["status"].get("containerStatuses") or ():
+                    [device] = container["allocatedResourcesStatus"][0]["resources"]
+                    return device["health"] == "Healthy" and device["resourceID"]
+
+            assert poll(healthy, Deadline.after(30)) == pod.cdi_ids()[0]
+    """)
+    program = f"exec:{sys.executable} -m pytest_dra.fake_driver --features=health"
+    runs.really("--dra-suite=off", f"--dra-driver={program}").assert_outcomes(passed=1)

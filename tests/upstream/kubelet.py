@@ -24,6 +24,8 @@ from tests.upstream.kubelet_compare import CHANCES
 from tests.upstream.kubelet_compare import TOLERANCE_S
 from tests.upstream.kubelet_compare import differences
 from tests.upstream.kubelet_play import play
+from tests.upstream.kubelet_record import recording
+from tests.upstream.kubelet_record import write
 from tests.upstream.kubelet_scope import reason
 
 
@@ -51,7 +53,9 @@ def _all_held(asked: argparse.Namespace) -> Iterator[tuple[str, str, list[str], 
         for version in ([asked.kubernetes] if asked.kubernetes else recordings.VERSIONS)
         for name, scenario in _scenarios(asked, version).items()
     ]
-    hold = functools.partial(_held, tolerance_s=asked.tolerance, show=asked.show)
+    hold = functools.partial(
+        _held, tolerance_s=asked.tolerance, show=asked.show, written=asked.write
+    )
     if asked.jobs == 1 or len(work) == 1:
         yield from map(hold, work)
         return
@@ -61,24 +65,39 @@ def _all_held(asked: argparse.Namespace) -> Iterator[tuple[str, str, list[str], 
 
 
 def _held(
-    work: tuple[str, str, Json], *, tolerance_s: float, show: bool
+    work: tuple[str, str, Json], *, tolerance_s: float, show: bool, written: Path | None
 ) -> tuple[str, str, list[str], str]:
     version, name, scenario = work
     if not scenario:
         return version, name, ["not played"], ""
-    found, ours, remark = held(name, scenario, version, tolerance_s=tolerance_s)
+    everything: list[list[Any]] = []
+    found, ours, remark = held(
+        name, scenario, version, tolerance_s=tolerance_s, everything=everything
+    )
+    if written is not None:
+        write(written / version, recording(name, scenario, everything))
     told = f"{version} {name}: {remark}\n" if remark else ""
     return version, name, found, told + (_shown(scenario, ours) if show else "")
 
 
 def held(
-    name: str, scenario: Json, version: str, *, tolerance_s: float = TOLERANCE_S
+    name: str,
+    scenario: Json,
+    version: str,
+    *,
+    tolerance_s: float = TOLERANCE_S,
+    everything: list[list[Any]] | None = None,
 ) -> tuple[list[str], list[list[Any]], str]:
-    """The differences of one scenario, what was seen of ours, and a remark if chance played in."""
+    """The differences of one scenario, what was seen of ours, and a remark if chance played in.
+
+    ``everything`` takes what was seen in the last play with the answers that were no errors.
+    """
     first: list[str] = []
     seen: list[list[Any]] = []
+    everything = [] if everything is None else everything
     for chance in CHANCES:
-        ours = play(name, scenario, version, chance=chance)
+        everything.clear()
+        ours = play(name, scenario, version, chance=chance, everything=everything)
         found = differences(name, scenario, ours, tolerance_s=tolerance_s)
         if not found and not first:
             return [], ours, ""
@@ -97,6 +116,7 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
         "--tolerance", type=float, default=TOLERANCE_S, help="seconds that a gap may be off"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="scenarios at a time")
+    parser.add_argument("--write", type=Path, help="write recordings of ours, for compare.py")
     parser.add_argument("--show", action="store_true", help="print both time lines")
     parser.add_argument("--keep", action="store_true", help="write the kept reduced recordings")
     asked = parser.parse_args(arguments)

@@ -59,7 +59,7 @@ def differences(
     any_instance = name in ANY_INSTANCE
     recorded = _lanes(scenario["saw"], any_instance=any_instance)
     ends = [act[0] for act in scenario["do"] if act[1] in ("stop", "reboot")]
-    played = _lanes(_without_resets(ours, ends), any_instance=any_instance)
+    played = _lanes(without_resets(ours, ends), any_instance=any_instance)
     until = scenario["until"]
     dials = {act[2] for act in scenario["do"] if act[1] in ("bind", "mute") and act[3] == "reg"}
     found = []
@@ -74,7 +74,7 @@ def differences(
     return found
 
 
-def _without_resets(saw: list[list[Any]], ends: list[float]) -> list[list[Any]]:
+def without_resets(saw: list[list[Any]], ends: list[float]) -> list[list[Any]]:
     """Without the resets of what still runs when our kubelet closes a connection or ends.
 
     The kubelet just closes, or its process ends; gRPC in Python resets what runs on a connection

@@ -85,15 +85,27 @@ RECORDED_PLUGINS = "/var/lib/kubelet/plugins"
 RECORDED_REGISTRY = "/var/lib/kubelet/plugins_registry"
 
 
-def play(name: str, scenario: Json, kubernetes: str, *, chance: float = 1.0) -> list[list[Any]]:
+def play(
+    name: str,
+    scenario: Json,
+    kubernetes: str,
+    *,
+    chance: float = 1.0,
+    everything: list[list[Any]] | None = None,
+) -> list[list[Any]]:
     """What the plugin of the scenario saw of our kubelet, in the form of ``saw``.
 
-    ``chance`` is what gRPC's chance makes of the pauses between connects: 0.8 to 1.2.
+    Args:
+        chance: what gRPC's chance makes of the pauses between connects: 0.8 to 1.2.
+        everything: takes the same with the answers that were no errors.
     """
     root = Path(tempfile.mkdtemp(prefix="dra-", dir="/tmp"))
     try:
         with contextlib.closing(_Play(name, scenario, kubernetes, root, chance)) as played:
-            return played.run()
+            saw = played.run()
+            if everything is not None:
+                everything += played.everything
+            return saw
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
@@ -114,6 +126,7 @@ class _Play:
         self._saw: list[list[Any]] = []
         self._count: dict[tuple[str, str], int] = {}
         self._made: dict[tuple[str, str], int] = {}
+        self.everything: list[list[Any]] = []
         self._slices: list[str] = []
         self._kept = b""
         self._kubelet = Kubelet(
@@ -181,7 +194,13 @@ class _Play:
         self._loop.stop()
 
     def _note(self, lane: str, *what: Any) -> None:
-        self._saw.append([round(self._clock.now(), 2), lane, list(what)])
+        row = [round(self._clock.now(), 2), lane, list(what)]
+        self._saw.append(row)
+        self.everything.append(row)
+
+    def _note_answer(self, lane: str, call: Call, *code: int) -> None:
+        what = ["answer", call.method, *code]
+        self.everything.append([round(self._clock.now(), 2), lane, what])
 
     # ------------------------------------------------------------ what is done
     def _do_await(self, lane: str, count: int, after_s: float) -> None:
@@ -309,7 +328,7 @@ class _Play:
             return
         socket = self._sockets[label, sock]
         if call.method == STREAM:
-            self._stream(socket, call, method, step.get("stream", []))
+            self._stream(lane, socket, call, method, step.get("stream", []))
             return
         moment = self._clock.now() + max(ANSWER_S, step.get("delay", 0.0))
         body = self._answers.to(label, method, request, step).SerializeToString()
@@ -317,6 +336,8 @@ class _Play:
             body = bytes.fromhex(step["raw"])
 
         def answer() -> None:
+            if not step.get("code") and socket.is_open(call):
+                self._note_answer(lane, call)
             if step.get("close"):
                 socket.cut(call)
             elif step.get("code"):
@@ -327,15 +348,25 @@ class _Play:
 
         self._clock.at(moment, answer)
 
-    def _stream(self, socket: Socket, call: Call, method: Method, steps: list[Any]) -> None:
+    def _stream(
+        self, lane: str, socket: Socket, call: Call, method: Method, steps: list[Any]
+    ) -> None:
         moment = self._clock.now()
+
+        def say(what: Any) -> None:
+            code = [what] if isinstance(what, int) else []
+            if socket.is_open(call):
+                self._note_answer(lane, call, *code)
+            if code:
+                socket.fail(call, what)
+            else:
+                socket.say(call, report(method, what).SerializeToString())
+
         for pause_s, what in steps:
             moment += max(ANSWER_S, pause_s)
+            self._clock.at(moment, functools.partial(say, what))
             if isinstance(what, int):
-                self._clock.at(moment, functools.partial(socket.fail, call, what))
                 return
-            body = report(method, what).SerializeToString()
-            self._clock.at(moment, functools.partial(socket.say, call, body))
 
     # ------------------------------------------------------------ in the words of the recordings
     def _entry(self, call: Call, request: Any) -> Json:

@@ -156,6 +156,10 @@ class Socket:
         for connection in list(self.connections):
             connection.end()
 
+    def is_open(self, call: Call) -> bool:
+        """True as long as the call can be answered."""
+        return call.connection.has(call.stream)
+
     def answer(self, call: Call, body: bytes) -> None:
         """The one message of a unary call."""
         self._loop.run(lambda: call.connection.send(call.stream, body, ends=True))
@@ -247,6 +251,10 @@ class Connection(asyncio.Protocol):
         data = self._h2.data_to_send()
         if data and not self._transport.is_closing():
             self._transport.write(data)
+
+    def has(self, stream: int) -> bool:
+        """True for a call that runs."""
+        return stream in self._open
 
     def send(self, stream: int, body: bytes, *, ends: bool) -> None:
         """A message, far smaller than any window; nothing if the call is over."""
