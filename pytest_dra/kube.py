@@ -30,8 +30,7 @@ REQUEST_TIMEOUT_S = 15.0
 BODY_LIMIT = 64 * 1024 * 1024
 """Bytes read of one answer: ten times the largest list that a suite could make."""
 
-_NOT_FOUND = 404
-_REFUSED = 400
+_NOT_FOUND, _REFUSED = 404, 400
 """Status codes."""
 
 _CHUNK = 64 * 1024
@@ -230,23 +229,20 @@ class Client:
         Raises:
             KubeError: it cannot be run, or does not end in time.
         """
-        from pytest_dra.kubeexec import ExecError
-        from pytest_dra.kubeexec import execute
+        from pytest_dra import kubeexec
 
-        path = resources.PODS.path(namespace=namespace, name=pod, subresource="exec")
         try:
-            return execute(
+            return kubeexec.execute(
                 self._api.configuration,
-                path,
+                resources.PODS.path(namespace=namespace, name=pod, subresource="exec"),
                 argv,
                 container=container,
                 headers=self._identity(),
                 timeout_s=timeout_s,
             )
-        except ExecError as error:
-            raise KubeError(
-                f"exec {argv[0]} in {namespace}/{pod}: {error}", code=error.code
-            ) from error
+        except kubeexec.ExecError as error:
+            where = f"{namespace}/{pod}"
+            raise KubeError(f"exec {argv[0]} in {where}: {error}", code=error.code) from error
 
     def acting_as(self, user: str, *, extra: Mapping[str, str]) -> Client:
         """The same connections with another identity, for one who may impersonate.
