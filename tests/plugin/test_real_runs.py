@@ -101,8 +101,9 @@ def test_what_a_run_shows_beside_the_cases_is_told(runs: Runs, workers: tuple[st
     seen = runs.report()["observations"]
     rights = seen["rights"]
     assert (rights["granted"], rights["lacking"]) == (True, [])
-    assert "get of nodes" not in rights["unused"]
-    assert any("resources: [nodes], verbs: [get]" in rule for rule in rights["used"])
+    nodes = {"group": "", "resource": "nodes", "verbs": ["get"]}
+    assert nodes in rights["used"]
+    assert nodes not in rights["unused"]
     assert any(each["reports"] for each in seen["health"])
 
 
