@@ -231,9 +231,11 @@ class Instance:
     def plugin(self, *, within_s: float | None = None) -> Plugin | None:
         """The plugin of the process that runs now, registered to stay and connected.
 
-        Waits up to ``budgets.start`` (or ``within_s``); then it is what the kubelet has.
+        Waits up to ``budgets.start`` (or ``within_s``) for one that registers; then it is what the
+        kubelet has.
         """
         span = self.budgets.start if within_s is None else within_s
+        span = span if self.driver.registers else 0.0
 
         def connected_or_over() -> bool:
             plugin = self._plugin_now()

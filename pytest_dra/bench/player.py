@@ -92,7 +92,8 @@ class Played:
     def end(self) -> None:
         """Release both claims, and delete them; Violation as for a step."""
         for name in histories.NAMES:
-            self._step(name.lower(), what=f"the end of {histories.in_words(self.history)}")
+            step, words = name.lower(), histories.in_words(self.history)
+            self._step(step, what=f"{histories.STEPS[step]} at the end of {words}")
         for claim in self._claims.values():
             self._bench.claims.delete(claim)
 

@@ -199,7 +199,8 @@ def declared(bench: Bench) -> dict[str, str]:
     Only those that a driver shows by itself.
     """
     profile, gates = bench.profile, bench.cluster.version.gates
-    own = {*profile.features, *([BY_CDI] if profile.path is not None else [])}
+    injects = profile.path is not None and profile.driver.registers
+    own = {*profile.features, *([BY_CDI] if injects else [])}
     return {
         known.name: known.sign
         for known in catalogue().features.values()

@@ -41,6 +41,9 @@ UNREADABLE = {"E": "A", "F": "B"}
 FAILING = {**UNWRITABLE, **UNREADABLE}
 """Steps whose Prepare is made to fail, and their claim."""
 
+SWAPPED = str.maketrans("AaXxEBbYyF", "BbYyFAaXxE")
+"""Each step with the other claim."""
+
 STUCK = {"x": "A", "y": "B"}
 """Steps whose Unprepare is made to fail, and their claim."""
 
@@ -251,7 +254,15 @@ def shrunk(history: str, violation: Violation, play: Play) -> tuple[str, Violati
             if size == 1:
                 break
             size //= 2
-    return history, violation
+    other = renamed(history)
+    found = play(other) if other != history else None
+    return (history, violation) if found is None else (other, found)
+
+
+def renamed(history: str) -> str:
+    """The history with A as the claim that comes first."""
+    first = next((step for step in history if step not in (RESTART, CRASH, REBOOT)), "A")
+    return history if first in "AaXxE" else history.translate(SWAPPED)
 
 
 def _without(history: str, size: int) -> Iterator[str]:

@@ -19,6 +19,7 @@ from pytest_dra.checks import rights
 from pytest_dra.checks.health import Stream
 from pytest_dra.checks.idleness import Idleness
 from pytest_dra.checks.rights import Grant
+from pytest_dra.checks.rights import Verbs
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import DraCall
@@ -115,10 +116,18 @@ def used(
     lacking = [] if every is None else [each for each in asked if not _covered(each, every)]
     return {
         "granted": granted is not None,
-        "used": rights.rules_of(asked)[:MANY],
-        "lacking": rights.rules_of(lacking)[:MANY],
-        "unused": [] if granted is None else rights.idle_rights(asked, granted)[:MANY],
+        "used": _listed(rights.verbs_of(asked)),
+        "lacking": _listed(rights.verbs_of(lacking)),
+        "unused": _listed({} if granted is None else rights.idle_verbs(asked, granted)),
     }
+
+
+def _listed(found: Verbs) -> list[Json]:
+    rules = [
+        {"group": group, "resource": resource, "verbs": sorted(verbs)}
+        for (group, resource), verbs in sorted(found.items())
+    ]
+    return rules[:MANY]
 
 
 def _covered(request: ApiRequest, granted: Iterable[Grant]) -> bool:
@@ -137,15 +146,21 @@ def merged(several: Iterable[Json]) -> Json:
         "health": _merged(every, "health", "service", _spans),
         "rights": {
             "granted": all(each["rights"]["granted"] for each in every),
-            "used": _union(every, "used"),
-            "lacking": _union(every, "lacking"),
-            "unused": sorted(set.intersection(*(set(each["rights"]["unused"]) for each in every))),
+            "used": _rules(every, "used", set.union),
+            "lacking": _rules(every, "lacking", set.union),
+            "unused": _rules(every, "unused", set.intersection),
         },
     }
 
 
-def _union(every: list[Json], key: str) -> list[str]:
-    return sorted({text for each in every for text in each["rights"][key]})
+def _rules(every: list[Json], key: str, join: Callable[..., set[str]]) -> list[Json]:
+    several = [
+        {(rule["group"], rule["resource"]): set(rule["verbs"]) for rule in each["rights"][key]}
+        for each in every
+    ]
+    places = {place for each in several for place in each}
+    joined = {place: join(*(each.get(place, set()) for each in several)) for place in places}
+    return _listed({place: verbs for place, verbs in joined.items() if verbs})
 
 
 def _merged(
@@ -197,7 +212,8 @@ def lines(found: Json) -> Iterator[str]:
     lacking = found["rights"]["lacking"]
     if lacking:
         more = f" and {len(lacking) - SHOWN_MAX} more" if len(lacking) > SHOWN_MAX else ""
-        yield f"observed: used and not granted: {', '.join(lacking[:SHOWN_MAX])}{more}"
+        shown = [f"{', '.join(e['verbs'])} of {e['resource']}" for e in lacking[:SHOWN_MAX]]
+        yield f"observed: used and not granted: {'; '.join(shown)}{more}"
 
 
 def _lost(entry: Json) -> str:

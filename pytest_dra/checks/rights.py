@@ -59,7 +59,7 @@ def missing(requests: Iterable[ApiRequest], *, driver: str) -> list[str]:
     return [_text(rule, verbs) for rule, verbs in sorted(found.items())]
 
 
-def verbs_of(request: ApiRequest) -> tuple[str, ...]:
+def used(request: ApiRequest) -> tuple[str, ...]:
     """The rights that a request has used: an apply or update that has created needs both."""
     made = request.code == CREATED and request.verb in ("patch", "update")
     return (request.verb, CREATE) if made else (request.verb,)
@@ -155,7 +155,7 @@ def all_must_be_covered(requests: Iterable[Entry[ApiRequest]], grants: Collectio
         request = entry.event
         name = request.name if by_name else ""
         place = (request.group, request.resource, request.subresource, request.namespace, name)
-        for verb in verbs_of(request) if request.resource else ():
+        for verb in used(request) if request.resource else ():
             if (verb, *place) in covered:
                 continue
             if any(grant.covers(request, verb) for grant in grants):
@@ -174,14 +174,18 @@ def all_must_be_covered(requests: Iterable[Entry[ApiRequest]], grants: Collectio
         )
 
 
-def rules_of(requests: Iterable[ApiRequest]) -> list[str]:
-    """The rules that cover requests, as they stand in a role."""
-    found: dict[Rule, set[str]] = {}
+Verbs = dict[tuple[str, str], set[str]]
+"""Verbs by group and resource, with its subresource."""
+
+
+def verbs_of(requests: Iterable[ApiRequest]) -> Verbs:
+    """What requests need to be granted."""
+    found: Verbs = {}
     for each in requests:
         if each.resource:
             full = f"{each.resource}/{each.subresource}".rstrip("/")
-            found.setdefault((each.group, full, ""), set()).add(each.verb)
-    return [_text(rule, verbs) for rule, verbs in sorted(found.items())]
+            found.setdefault((each.group, full), set()).update(used(each))
+    return found
 
 
 def unused(requests: Collection[ApiRequest], grants: Iterable[Grant]) -> str:
@@ -189,22 +193,21 @@ def unused(requests: Collection[ApiRequest], grants: Iterable[Grant]) -> str:
 
     A run with few requests says nothing.
     """
-    texts = idle_rights(requests, grants) if len(requests) >= TELLING else []
+    if len(requests) < TELLING:
+        return ""
+    found = sorted(idle_verbs(requests, grants).items(), key=lambda each: each[0][1])
+    texts = [f"{', '.join(sorted(verbs))} of {resource}" for (_, resource), verbs in found]
     return f"granted and never used in this run: {'; '.join(texts)}" if texts else ""
 
 
-def idle_rights(requests: Iterable[ApiRequest], grants: Iterable[Grant]) -> list[str]:
-    """The verbs that are granted on named resources and were not used, by resource."""
-    asked = {
-        (each.group, f"{each.resource}/{each.subresource}".rstrip("/"), verb)
-        for each in requests
-        for verb in verbs_of(each)
-    }
-    idle: dict[str, set[str]] = {}
+def idle_verbs(requests: Iterable[ApiRequest], grants: Iterable[Grant]) -> Verbs:
+    """What is granted on named resources and was not used."""
+    asked, idle = verbs_of(requests), Verbs()
     for grant in grants:
         for group in rbac.texts(grant.rule, "apiGroups"):
             for resource in rbac.texts(grant.rule, "resources"):
                 for verb in rbac.texts(grant.rule, "verbs"):
-                    if "*" not in (group, resource, verb) and (group, resource, verb) not in asked:
-                        idle.setdefault(resource, set()).add(verb)
-    return [f"{', '.join(sorted(verbs))} of {name}" for name, verbs in sorted(idle.items())]
+                    used = verb in asked.get((group, resource), ())
+                    if rbac.ANY not in (group, resource, verb) and not used:
+                        idle.setdefault((group, resource), set()).add(verb)
+    return idle

@@ -105,6 +105,11 @@ class Driver:
         self._expected: set[Process] = set()
 
     @property
+    def registers(self) -> bool:
+        """True unless no component is expected to register with a kubelet."""
+        return not self.components or any(each.registers for each in self.components)
+
+    @property
     def values(self) -> dict[str, str]:
         """What is filled in for the placeholders of commands and variables."""
         return dict(self._values)

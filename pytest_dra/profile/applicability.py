@@ -84,6 +84,8 @@ def not_applicable(
     scope = profile.driver.scope
     if scope is Scope.CLUSTER and counted & NODE_PROFILES and CONTROLLER not in counted:
         return "driver.scope is cluster: nothing registers with a kubelet"
+    if scope is Scope.CLUSTER and CONTROLLER not in counted and _rests_on_node(case):
+        return "driver.scope is cluster: it rests on a driver that registers with a kubelet"
     if scope is Scope.NODE and counted == {CONTROLLER}:
         return "driver.scope is node: there is no controller"
     for feature in case.features if case.depth is not Depth.STATIC else ():
@@ -95,6 +97,16 @@ def not_applicable(
         if profile.declares(feature):
             return f"feature {feature} is declared"
     return ""
+
+
+def _rests_on_node(case: Case) -> bool:
+    """True if what a case needs, directly or not, is asked only of drivers that register."""
+    needed = [catalogue().case(id) for id in case.needs]
+    return any(
+        (set(each.profiles) & NODE_PROFILES and CONTROLLER not in each.profiles)
+        or _rests_on_node(each)
+        for each in needed
+    )
 
 
 def _turned(feature: str, gates: Mapping[str, bool]) -> str:

@@ -115,6 +115,11 @@ class DriverBlock:
     extra_rights: tuple[Exemption, ...] = ()
     privileges: tuple[Exemption, ...] = ()
 
+    @property
+    def registers(self) -> bool:
+        """True unless it is a controller alone, which no kubelet knows."""
+        return self.scope is not Scope.CLUSTER
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Component:

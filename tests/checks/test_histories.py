@@ -133,6 +133,16 @@ def test_shrinking_ends_after_some_replays() -> None:
     assert len(played) == len(set(played)) == histories.SHRINKINGS
 
 
+def test_the_claim_that_comes_first_is_called_a() -> None:
+    assert [histories.renamed(each) for each in ("RBab", "ABa", "FXy", "RK")] == [
+        "RAba", "ABa", "EYx", "RK",
+    ]  # fmt: skip
+    play = _failing(needs="bb", played=[])
+    both = Violation("first", got="bad", want="good")
+    assert histories.shrunk("bb", both, play)[0] == "bb"
+    assert histories.shrunk("bb", both, lambda _: both)[0] == "a"
+
+
 @pytest.mark.parametrize("history", ["BbABXAab", "XYABAbRRaa", "ABAb", "OABKAEb"])
 def test_no_step_of_a_shrunk_history_can_be_left_out(history: str) -> None:
     play = _failing(needs="ABAb", played=[])

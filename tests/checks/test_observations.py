@@ -19,6 +19,7 @@ from tests.bench_parts.requests import api_request
 V1 = "v1.DRAResourceHealth"
 
 SLICES = {"apiGroups": ["resource.k8s.io"], "resources": ["resourceslices"], "verbs": ["create"]}
+UNUSED = {"group": "", "resource": "nodes", "verbs": ["get", "list"]}
 NODES = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list"]}
 
 
@@ -73,12 +74,12 @@ def test_requests_are_counted_by_version_and_those_for_unknown_kinds_told() -> N
 def test_rights_are_compared_both_ways() -> None:
     asked = [request("create", "resourceslices"), request("list", "resourceslices")]
     seen = observations.used(asked, [Grant(SLICES), Grant(NODES)])
-    place = '{apiGroups: ["resource.k8s.io"], resources: [resourceslices], verbs: '
+    slices = {"group": "resource.k8s.io", "resource": "resourceslices"}
     assert seen == {
         "granted": True,
-        "used": [f"{place}[create, list]}}"],
-        "lacking": [f"{place}[list]}}"],
-        "unused": ["get, list of nodes"],
+        "used": [{**slices, "verbs": ["create", "list"]}],
+        "lacking": [{**slices, "verbs": ["list"]}],
+        "unused": [UNUSED],
     }
     everybodys = [Grant({**SLICES, "verbs": ["list", "watch"]})]
     seen = observations.used(asked, [Grant(SLICES)], everybodys=everybodys)
@@ -90,10 +91,11 @@ def test_what_several_timelines_show_is_put_together() -> None:
     assert observations.merged([]) == {}
     asked = [request("create", "resourceslices")]
     granted = [Grant(SLICES), Grant(NODES)]
+    late = stream((0.0, "a"), (12.0, "a"), lease_s=20)
     both = observations.merged(
         [
             found(asked, granted, stream((0.0, "a"), (9.0, "a"))),
-            found([], granted, stream((0.0, "a"), (12.0, "a"), lease_s=20)),
+            found([request("list", "resourceslices")], granted, late),
         ]
     )
     assert both["idle"] == {"seconds": 20.6, "writes": 2}
@@ -101,8 +103,9 @@ def test_what_several_timelines_show_is_put_together() -> None:
     assert both["health"] == [
         {"service": V1, "reports": 4, "shortestS": 9.0, "longestS": 12.0, "leaseS": 20.0}
     ]
-    assert both["rights"]["unused"] == ["get, list of nodes"]
-    assert [each["requests"] for each in both["apiVersions"]] == [1]
+    assert both["rights"]["unused"] == [UNUSED]
+    assert [rule["verbs"] for rule in both["rights"]["used"]] == [["create", "list"]]
+    assert [each["requests"] for each in both["apiVersions"]] == [2]
 
 
 def test_the_terminal_tells_it_in_few_lines() -> None:
@@ -115,6 +118,5 @@ def test_the_terminal_tells_it_in_few_lines() -> None:
         "served)",
         "observed: calls of the kubelet: v1.DRAPlugin (4)",
         f"observed: health by {V1}, every 9 to 9 s, lease 30 s",
-        'observed: used and not granted: {apiGroups: ["resource.k8s.io"], resources: '
-        "[resourceslices], verbs: [list]}",
+        "observed: used and not granted: list of resourceslices",
     ]

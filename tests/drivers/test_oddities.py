@@ -144,6 +144,26 @@ def test_a_controller_and_a_plugin_are_one_driver() -> None:
     assert judged.left == ()
 
 
+def test_a_controller_alone_is_judged_by_what_it_publishes() -> None:
+    command = [sys.executable, "-m", GOOD, "--parts=controller"]
+    judged = judge(
+        profile={
+            "driver": {"name": NAME, "scope": "cluster"},
+            "launch": {
+                "components": [{"name": "controller", "command": command, "registers": False}],
+                "inventory": {"arguments": ["--devices={devices}"]},
+            },
+            "budgets": {"repair": 20},
+        },
+    )
+    assert judged.report["verdictOf"]["profile"] == "CONTROLLER"
+    assert judged.report["verdict"] == "conformant"
+    assert judged.ids("failed", "errored", "unsupported-environment") == set()
+    assert judged.ids("passed") >= {"ATTR-011", "SLICE-001", "SLICE-013", "SLICE-015", "SLICE-022"}
+    assert judged.ids("not-applicable") >= {"REG-001", "PREP-023", "PRIO-001", "SHARE-005"}
+    assert judged.left == ()
+
+
 def test_one_device_is_too_few_for_some_cases_and_wrong_for_none() -> None:
     cases = ",".join(["PREP-023", "UNP-004", *sorted(NEED_TWO)])
     judged = judge(good("--devices=1"), cases=cases)

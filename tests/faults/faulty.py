@@ -17,24 +17,108 @@ from tests.sweep.pool import USUAL
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
 from tests.sweep.pool import report_of
+from tests.sweep.profiles import profile_with
 
-PROFILE = Path(__file__).with_name("dra-profile.yaml")
 EXPECTED = Path(__file__).with_name("expected.json")
 
-FEATURES = (
-    "--features=taints,notices,partitions,shares,conditions,standard,status,dynamic,health,metadata",
-    PROFILE.with_name("features.yaml"),
+Changes = Mapping[str, Mapping[str, Any]]
+
+YES, NO = {"supported": True}, {"supported": False}
+
+SHORT: Changes = {
+    "launch": {"service_account": None},
+    "budgets": {"start": 8, "publish": 8, "repair": 10},
+}
+"""For all: a driver that never comes is found out soon, and may do everything."""
+
+UNREVIEWED: Changes = {"injection": {"review": None}, "features": {"Hotplug": None}}
+"""What the profiles of special drivers do not say."""
+
+AILING: Changes = {
+    "hooks": {
+        "fault": ["touch", "{driver_dir}/faulty-{device}"],
+        "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
+    }
+}
+
+FEATURED: tuple[Changes, ...] = (
+    UNREVIEWED,
+    AILING,
+    {
+        "hooks": {
+            "metadata_update": ["touch", "{driver_dir}/update-{claim_uid}"],
+            "inventory": ["ls", "{driver_dir}/partitions"],
+        },
+        "features": dict.fromkeys(
+            (
+                "DeviceTaints",
+                "PartitionableDevices",
+                "ConsumableCapacity",
+                "BindingConditions",
+                "DeviceMetadata",
+                "DeviceHealth",
+                "HealthMessage",
+                "DeviceStatus",
+                "DynamicPartition",
+            ),
+            YES,
+        ),
+        "budgets": {"binding": 5},
+    },
+)
+
+ONE_CONSUMER: Changes = {
+    "driver": {"deviceClasses": None, "reads_boot_id": None},
+    "launch": {"inventory": None, "previous": None},
+    "injection": {"absent_paths": None, "privileged": None},
+    "samples": {"conflict": None},
+    "hooks": {"observe": None, "hotplug": None},
+    "features": {
+        "MultiPodClaim": NO, "AdminAccess": None, "UpgradeFrom": None,
+    },
+    "budgets": {"repair": None},
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A driver that a fault needs: its arguments, what its profile says, and options of the run."""
+
+    words: str = ""
+    changes: tuple[Changes, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+PLAIN = Kind()
+
+FEATURES = Kind(
+    words="--features=taints,notices,partitions,shares,conditions,standard,status,dynamic,health,metadata",
+    changes=FEATURED,
 )
 """For faults of features that the plain driver does not have."""
 
-ALPHA = (
-    "--features=partitions,groups",
-    PROFILE.with_name("alpha.yaml"),
-    "--dra-feature-gates=DRADeviceCompatibilityGroups=true",
+ALPHA = Kind(
+    words="--features=partitions,groups",
+    changes=(
+        UNREVIEWED,
+        AILING,
+        {"features": {"PartitionableDevices": YES, "CompatibilityGroups": YES}},
+    ),
+    options=("--dra-feature-gates=DRADeviceCompatibilityGroups=true",),
 )
 """For faults of features whose gates are off by default."""
 
-OTHERWISE: Mapping[str, tuple[Any, ...]] = {
+NETWORK = Kind(
+    changes=(
+        UNREVIEWED,
+        {
+            "launch": {"previous": None},
+            "features": {"NetworkAttached": YES, "UpgradeFrom": None},
+        },
+    )
+)
+
+OTHERWISE: Mapping[str, Kind] = {
     **dict.fromkeys((f"BIND-{n:03}" for n in range(2, 7)), FEATURES),
     **dict.fromkeys((f"CAP-{n:03}" for n in range(2, 10)), FEATURES),
     **dict.fromkeys(("CONF-008", "PART-007", "PART-010"), FEATURES),
@@ -43,12 +127,11 @@ OTHERWISE: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("PART-008", "PART-009"), ALPHA),
     **dict.fromkeys(("STAT-001", "STAT-002", "STAT-003", "STAT-006", "STAT-007"), FEATURES),
     **dict.fromkeys(("TAINT-003", "TAINT-004", "TAINT-005", "TAINT-006"), FEATURES),
-    "PREP-022": ("--variant=V11", PROFILE.with_name("one-consumer.yaml")),
-    "REG-016": ("", PROFILE.with_name("nameless.yaml")),
-    "FEAT-001": ("", PROFILE.with_name("network.yaml")),
-    "SLICE-021": ("", PROFILE.with_name("network.yaml")),
+    "PREP-022": Kind(words="--variant=V11", changes=(UNREVIEWED, ONE_CONSUMER)),
+    "REG-016": Kind(changes=(UNREVIEWED, {"driver": {"name": None}})),
+    **dict.fromkeys(("FEAT-001", "SLICE-021"), NETWORK),
 }
-"""Arguments of the driver, profile and options for faults that the plain driver cannot have."""
+"""The drivers of faults that the plain one cannot have."""
 
 SHIPPED = frozenset(
     {
@@ -98,18 +181,20 @@ def job(fault: str, *, cases: str, directory: Path, name: str = "") -> Job:
         directory: of the run; made here.
         name: of the job, where it is not the fault's.
     """
-    words, profile, *options = OTHERWISE.get(fault, ("", PROFILE))
+    kind, profile = OTHERWISE.get(fault, PLAIN), profile_of(fault)
     directory.mkdir(parents=True)
     if fault in SHIPPED:
-        profile = _with_manifests(profile, fault, directory)
-    driver = " ".join(["fake", words, f"--fault={fault}" if fault else ""])
+        _ship(profile, fault, directory)
+    file = directory / "dra-profile.yaml"
+    file.write_text(yaml.safe_dump(profile), "utf-8")
+    driver = " ".join(["fake", kind.words, f"--fault={fault}" if fault else ""])
     arguments = (
         *USUAL,
         f"--rootdir={directory}",
         f"--dra-driver={driver}",
-        f"--dra-profile={profile}",
+        f"--dra-profile={file}",
         f"--dra-output={directory / RESULTS}",
-        *options,
+        *kind.options,
         *([f"--dra-case={cases}"] if cases else []),
     )
     return Job(name or fault, arguments, directory, RUN_LIMIT_S)
@@ -135,22 +220,22 @@ def verdict(ended: Ended) -> Verdict:
     )
 
 
-def _with_manifests(profile: Path, fault: str, directory: Path) -> Path:
-    """The profile for a driver that ships its manifests with the fault."""
+def profile_of(fault: str) -> dict[str, Any]:
+    """The profile of the driver that a fault needs."""
+    return profile_with(SHORT, *OTHERWISE.get(fault, PLAIN).changes)
+
+
+def _ship(profile: dict[str, Any], fault: str, directory: Path) -> None:
+    """Let the profile be of a driver that ships its manifests with the fault."""
     command = [sys.executable, "-m", "pytest_dra.fake_driver", "--print-manifests"]
     done = subprocess.run(
         [*command, f"--fault={fault}"], capture_output=True, timeout=PRINT_LIMIT_S, check=True
     )
     manifests = directory / "manifests.yaml"
     manifests.write_bytes(done.stdout)
-    changed = yaml.safe_load(profile.read_text("utf-8"))
-    changed["manifests"] = [manifests.name]
-    for feature in changed["features"]:
-        if feature == UNDECLARED.get(fault):
-            changed["features"][feature] = {"supported": False}
-    written = directory / profile.name
-    written.write_text(yaml.safe_dump(changed), "utf-8")
-    return written
+    profile["manifests"] = [manifests.name]
+    if fault in UNDECLARED:
+        profile["features"][UNDECLARED[fault]] = NO
 
 
 def also_failing(fault: str) -> frozenset[str]:

@@ -83,6 +83,15 @@ def test_a_feature_that_is_seen_and_not_declared_makes_its_cases_provisional(run
     assert "ConsumableCapacity" in runs.report()["features"]["provisional"]
 
 
+def test_a_history_is_played_again(runs: Runs) -> None:
+    (runs.folder / "history.txt").write_text("BAB", "utf-8")
+    chosen = ("--dra-case=IDEM-009", "--dra-replay=history.txt")
+    done = runs.really("--dra-driver=fake --fault=IDEM-009", *chosen)
+    done.stdout.fnmatch_lines(["Unprepare A at the end of BAB: Prepare B, Prepare A, Prepare B"])
+    kept = runs.folder / "dra-results" / "cases" / "IDEM-009" / "history.txt"
+    assert kept.read_text("utf-8").splitlines()[-1] == "BAB"
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_what_a_run_shows_beside_the_cases_is_told(runs: Runs, workers: tuple[str, ...]) -> None:
     chosen = "--dra-case=HLTH-001,SEC-002,UNP-001"
@@ -98,8 +107,9 @@ def test_what_a_run_shows_beside_the_cases_is_told(runs: Runs, workers: tuple[st
     seen = runs.report()["observations"]
     rights = seen["rights"]
     assert (rights["granted"], rights["lacking"]) == (True, [])
-    assert "get of nodes" not in rights["unused"]
-    assert any("resources: [nodes], verbs: [get]" in rule for rule in rights["used"])
+    nodes = {"group": "", "resource": "nodes", "verbs": ["get"]}
+    assert nodes in rights["used"]
+    assert nodes not in rights["unused"]
     assert any(each["reports"] for each in seen["health"])
 
 

@@ -12,9 +12,11 @@ import yaml
 from pytest_dra.catalogue import catalogue
 from pytest_dra.hookspecs import NAMES
 from pytest_dra.hookspecs import PREFIX
+from tests.faults.faulty import FEATURED
+from tests.faults.faulty import SHORT
 from tests.plugin.conftest import Runs
+from tests.sweep.profiles import profile_with
 
-FAULTS = Path(__file__).parents[1] / "faults"
 VENDOR = Path(__file__).with_name("vendor.py")
 
 CASES = "TAINT-005,PART-007,CONF-006,ROB-010,META-004,RST-011"
@@ -54,9 +56,9 @@ def pytest_dra_previous():
 """
 
 
-def profile_with(runs: Runs, **changes: Any) -> str:
+def option_with(runs: Runs, **changes: Any) -> str:
     """The profile of a driver in processes of its own, without hooks but these; its option."""
-    made = yaml.safe_load((FAULTS / "features.yaml").read_text("utf-8"))
+    made = profile_with(SHORT, *FEATURED)
     del made["hooks"], made["manifests"], made["launch"]["previous"]
     component = {"name": "driver", "command": [*DRIVER, FEATURES], "registers": True}
     made["launch"] = {**made["launch"], **changes.pop("launch", {}), "components": [component]}
@@ -79,7 +81,7 @@ def test_commands_of_the_profile_judge_a_driver_that_is_a_process(runs: Runs) ->
         "hotplug": {action: command(action) for action in ("add", "remove")},
     }
     previous = {"previous": {"command": [*DRIVER, FEATURES, "--state-version=1"]}}
-    runs.really(profile_with(runs, hooks=hooks, launch=previous), f"--dra-case={CASES}")
+    runs.really(option_with(runs, hooks=hooks, launch=previous), f"--dra-case={CASES}")
     chosen = CASES.split(",")
     assert {id: runs.states()[id] for id in chosen} == dict.fromkeys(chosen, "passed")
 
@@ -87,7 +89,7 @@ def test_commands_of_the_profile_judge_a_driver_that_is_a_process(runs: Runs) ->
 def test_functions_of_a_conftest_do_the_same_and_are_named_where_they_fail(runs: Runs) -> None:
     previous = [*DRIVER, FEATURES, "--state-version=1"]
     (runs.folder / "conftest.py").write_text(f"PREVIOUS = {previous!r}\n{CONFTEST}", "utf-8")
-    done = runs.really(profile_with(runs), f"--dra-case={CASES}")
+    done = runs.really(option_with(runs), f"--dra-case={CASES}")
     done.stdout.fnmatch_lines(
         ["dra: hooks of pytest plugins: observe, inventory, fault, heal, hotplug, metadata_update"]
     )
@@ -101,7 +103,7 @@ def test_functions_of_a_conftest_do_the_same_and_are_named_where_they_fail(runs:
 
 
 def test_a_case_that_lacks_a_hook_says_which_field_or_function_would_run_it(runs: Runs) -> None:
-    done = runs.apart(profile_with(runs), "--dra-case=TAINT-005,PART-007")
+    done = runs.apart(option_with(runs), "--dra-case=TAINT-005,PART-007")
     for field in ("fault", "inventory"):
         done.stdout.fnmatch_lines(
             [f"*give hooks.{field} (*) in the profile (--dra-profile), or implement pytest_dra_*"]
@@ -110,7 +112,7 @@ def test_a_case_that_lacks_a_hook_says_which_field_or_function_would_run_it(runs
 
 def test_a_previous_release_that_is_no_command_is_refused(runs: Runs) -> None:
     (runs.folder / "conftest.py").write_text("def pytest_dra_previous():\n    return 'x'\n")
-    done = runs.apart(profile_with(runs))
+    done = runs.apart(option_with(runs))
     done.stderr.fnmatch_lines(["*pytest_dra_previous: got 'x', want a command as a list of words"])
 
 

@@ -145,7 +145,11 @@ def test_a_controller_is_not_judged_by_what_concerns_the_kubelet() -> None:
     assert reason("PREP-001", controller) == (
         "driver.scope is cluster: nothing registers with a kubelet"
     )
-    assert reason("SLICE-001", controller) == ""
+    assert reason("SLICE-001", controller) == reason("ATTR-011", controller) == ""
+    for id in ("PRIO-001", "SHARE-005", "PRIO-002"):
+        assert reason(id, controller) == (
+            "driver.scope is cluster: it rests on a driver that registers with a kubelet"
+        )
 
 
 def test_the_inputs_that_a_case_lacks_are_named() -> None:

@@ -89,5 +89,7 @@ def search(
     try:
         run_state_machine_as_test(seeded(seed)(Machine), settings=chosen)
     except HistoryViolation as violation:
-        return violation
+        other = histories.renamed(violation.history)
+        found = Machine.player.play_anew(other) if other != violation.history else None
+        return violation if found is None else HistoryViolation(found, other)
     return None

@@ -15,12 +15,14 @@ import yaml
 
 from pytest_dra.report.writing import REPORT
 from tests.faults.faulty import FEATURES as FEATURES_OF_FAULTS
-from tests.faults.faulty import PROFILE
+from tests.faults.faulty import SHORT
 from tests.sweep.pool import USUAL
 from tests.sweep.pool import Ended
 from tests.sweep.pool import Job
 from tests.sweep.pool import read_report
 from tests.sweep.pool import report_of
+from tests.sweep.profiles import BUNDLED
+from tests.sweep.profiles import profile_with
 
 LIMIT_S = 900.0
 """Longest run: V26-60 alone waits for some minutes, and the machine may be busy."""
@@ -33,7 +35,7 @@ PARALLEL = 2
 ROW_LIMIT_S = 60.0
 """Longest run of a few cases on one variant, on a busy machine."""
 
-EVERYTHING = FEATURES_OF_FAULTS[0]
+EVERYTHING = FEATURES_OF_FAULTS.words
 """The driver with all features whose gates are on."""
 
 _TELLING = ("V29", "V29-FALSE", "V29-NETWORK")
@@ -200,14 +202,10 @@ def _judge_share(rows: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
 
 def _arguments(variant: str, cases: str, directory: Path) -> list[str]:
     """The arguments of pytest for a run in ``directory``, with the variant's profile in it."""
-    profile = yaml.safe_load(PROFILE.read_text("utf-8"))
-    profile["manifests"] = [str(PROFILE.parent / each) for each in profile["manifests"]]
+    profile = profile_with(SHORT, BLOCKS.get(variant, {}))
     if variant in LEADING:
         profile["manifests"] = [str(_with_leases(Path(profile["manifests"][0]), directory))]
-    for name, block in BLOCKS.get(variant, {}).items():
-        merged = {**profile[name], **block}
-        profile[name] = {key: value for key, value in merged.items() if value is not None}
-    file = directory / PROFILE.name
+    file = directory / BUNDLED.name
     file.write_text(yaml.safe_dump(profile), "utf-8")
     words = SETTINGS.get(variant, f"--variant={variant} {WORDS.get(variant, '')}".strip())
     return [
