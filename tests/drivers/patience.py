@@ -12,6 +12,7 @@ import sys
 from tests.drivers.judging import Judged
 from tests.drivers.judging import judge
 from tests.drivers.judging import module
+from tests.drivers.test_oddities import MAY
 
 HANGING = "tests.drivers.bad.hanging"
 ENDING = "tests.drivers.bad.ending"
@@ -22,12 +23,12 @@ DRIVERS = {
     module(HANGING, "get-info,notify,prepare,unprepare"): {"REG-002", "REG-014"},
     module(HANGING, "notify"): {"REG-015"},
     module(SOCKETS, "silence"): {"REG-002", "REG-014"},
-    module(SOCKETS, "dra-silence"): {"REG-005", "REG-006"},
+    module(SOCKETS, "dra-silence"): {"REG-005", "REG-006", "REG-012"},
     module(HANGING, "prepare,unprepare"): {"REG-005", "REG-006"},
     module(HANGING, "prepare-of-claims"): {"PREP-023"},
     module(HANGING, "unprepare-of-claims"): {"UNP-001"},
 }
-"""By driver: what fails; no other case does."""
+"""By driver: what fails; no other MUST or SHOULD does. A socket that is none of gRPC's is left behind."""
 
 FADING = "tests.drivers.bad.fading"
 GOOD_S = "8"
@@ -48,7 +49,7 @@ def _judge(driver: str) -> Judged:
 
 def _is_found_out(driver: str, judged: Judged) -> bool:
     if driver in DRIVERS:
-        return judged.ids("failed") == DRIVERS[driver]
+        return judged.ids("failed") - MAY == DRIVERS[driver]
     return bool(judged.report["verdict"] == "non-conformant")
 
 
