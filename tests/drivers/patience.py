@@ -28,7 +28,7 @@ DRIVERS = {
     module(HANGING, "prepare-of-claims"): {"PREP-023"},
     module(HANGING, "unprepare-of-claims"): {"UNP-001"},
 }
-"""By driver: what fails; no other MUST or SHOULD does. A socket that is none of gRPC's is left behind."""
+"""By driver: what fails; no other MUST or SHOULD does. What is no gRPC leaves its socket behind."""
 
 FADING = "tests.drivers.bad.fading"
 GOOD_S = "8"
