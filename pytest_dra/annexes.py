@@ -37,15 +37,23 @@ class Annexes:
         new: makes a site; nothing is started by that.
         judge: judges a case, by its id, on a site.
         fits: starts the driver of a site, and says whether one can run there beside the others.
+        wanted: says whether anybody will ask for a case, as far as is known by then.
     """
 
     def __init__(
-        self, count: int, new: Callable[[], Site], judge: Judge, *, fits: Callable[[Site], bool]
+        self,
+        count: int,
+        new: Callable[[], Site],
+        judge: Judge,
+        *,
+        fits: Callable[[Site], bool],
+        wanted: Callable[[str], bool],
     ) -> None:
         self._count = count
         self._new = new
         self._judge = judge
         self._fits = fits
+        self._wanted = wanted
         self._waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._found: dict[str, Future[Outcome | None]] = {}
         self._sites: list[Site] = []
@@ -111,7 +119,8 @@ class Annexes:
                 if not self._unfit.is_set() and site.begun is None and not self._fits(site):
                     self._unfit.set()
                     site.close()
-                self._found[id].set_result(None if self._unfit.is_set() else self._judge(id, site))
+                wanted = not self._unfit.is_set() and self._wanted(id)
+                self._found[id].set_result(self._judge(id, site) if wanted else None)
             except BaseException as error:
                 self._found[id].set_exception(error)
 

@@ -71,7 +71,11 @@ class Session:
         self._abroad = Abroad(declared=plan.profile.launch.writable)
         self._site = self._new_site()
         self._annexes = Annexes(
-            plan.benches - 1, self._new_site, self._judge_on, fits=Site.has_plugin
+            plan.benches - 1,
+            self._new_site,
+            self._judge_on,
+            fits=Site.has_plugin,
+            wanted=lambda id: not self._is_pointless(id),
         )
         self._closed = False
         self._outcomes: dict[str, Outcome] = {}
@@ -340,6 +344,16 @@ class Session:
             if self.judge(id).result.state in BLOCKING:
                 return self._roots(id)
         return set()
+
+    def _is_pointless(self, id: str) -> bool:
+        """True if a case that this one needs, directly or not, is known not to have passed."""
+        for needed in declared(id).case.needs:
+            known = self._outcomes.get(needed)
+            if known is not None and known.result.state in BLOCKING:
+                return True
+            if known is None and needed in implemented() and self._is_pointless(needed):
+                return True
+        return False
 
     def _roots(self, id: str) -> set[str]:
         result = self._outcomes[id].result

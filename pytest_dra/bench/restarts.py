@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 TIMES = 5
 """Restarts in a row."""
 
+UNHEARD_S = 2.0
+"""Wait for the plugin of a driver that was not registered and connected before either."""
+
 LEFT_OVER = "left-over"
 """Name of the device in the slice that a predecessor seems to have left."""
 
@@ -102,7 +105,7 @@ class Restarts:
             raise nothing_offered(bench.profile)
         device = bench.devices(1)[0]
         claim = bench.claim([device])
-        instance.plugin()
+        patience_s = None if instance.plugin() is not None else UNHEARD_S
         held = not bench.prepare(claim).error_for(claim.uid)
         # Some drivers publish long after they have registered, and a node may just have come up.
         before = tuple(
@@ -120,7 +123,7 @@ class Restarts:
                 seeded = self._leave_over(instance, before) if number == TIMES else ""
                 instance.start_again()
                 bench.forget()
-                self._wait(instance)
+                self._wait(instance, plugin_within_s=patience_s)
                 after.append(tuple(_without(instance.slices(), seeded)))
         self._release(claim)
         return _Done(device, held, before, tuple(after), seeded, bench.timeline.now())
@@ -165,10 +168,10 @@ class Restarts:
         self._bench.cluster.admin().create(RESOURCE_SLICES, body)
         return name
 
-    def _wait(self, instance: Instance) -> None:
+    def _wait(self, instance: Instance, *, plugin_within_s: float | None) -> None:
         """Until the new process is registered, has looked at its slices, and writes no more."""
         deadline = Deadline.after(instance.budgets.start)
-        instance.plugin()
+        instance.plugin(within_s=plugin_within_s)
 
         def looked() -> bool:
             return instance.over or bool(

@@ -40,7 +40,8 @@ class Stage:
     def __init__(self, count: int) -> None:
         self.may_end = threading.Event()
         self.sites: dict[str, Site] = {}
-        self.annexes = Annexes(count, self.new, self.judge, fits=self.fits)
+        self.unwanted: set[str] = set()
+        self.annexes = Annexes(count, self.new, self.judge, fits=self.fits, wanted=self.wants)
         self.error: BaseException | None = None
         self.fit = True
 
@@ -52,6 +53,9 @@ class Stage:
 
     def fits(self, site: Site) -> bool:
         return self.fit
+
+    def wants(self, id: str) -> bool:
+        return id not in self.unwanted
 
     def outcome(self, id: str) -> Outcome:
         found = self.annexes.outcome(id)
@@ -100,6 +104,15 @@ def test_where_the_driver_cannot_run_beside_itself_nothing_is_judged_there(stage
     assert [stage.annexes.outcome(id) for id in ("REG-001", "REG-002")] == [None, None]
     assert stage.annexes.outcome("REG-003") is None
     assert not stage.sites
+
+
+def test_what_nobody_will_ask_for_is_passed_over(stage: Stage) -> None:
+    stage.unwanted.add("REG-001")
+    stage.may_end.set()
+    stage.annexes.begin(["REG-001", "REG-002"])
+    assert stage.outcome("REG-002").result.state is State.PASSED
+    assert stage.annexes.outcome("REG-001") is None
+    assert set(stage.sites) == {"REG-002"}
 
 
 def test_what_a_case_ends_with_reaches_who_asks_for_it(stage: Stage) -> None:

@@ -85,3 +85,13 @@ def test_what_needs_a_blocked_case_is_blocked_by_the_same(monkeypatch: pytest.Mo
     with _session(monkeypatch, states) as session:
         assert session.judge("PREP-023").result.reason == "blocked by HLTH-002"
         assert session.judge("PREP-006").result.reason == "blocked by HLTH-002"
+
+
+def test_a_case_is_pointless_as_soon_as_one_that_it_needs_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with _session(monkeypatch, {"REG-006": State.FAILED}) as session:
+        assert not session._is_pointless("PREP-016")
+        session.judge("REG-006")
+        assert session._is_pointless("PREP-016")
+        assert not session._is_pointless("REG-013")
