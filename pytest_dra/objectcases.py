@@ -15,6 +15,7 @@ from pytest_dra.options import OptionError
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.report.telling import failure_text
+from pytest_dra.report.terminal import marks_of
 from pytest_dra.showing import SKIPPING
 from pytest_dra.showing import show_not_met
 from pytest_dra.suite import is_case_directory
@@ -111,7 +112,7 @@ class ObjectRunner:
         if self._run.lines:
             terminalreporter.section("DRA conformance")
             for line in self._run.lines:
-                terminalreporter.line(line)
+                terminalreporter.line(line, **marks_of(line))
 
 
 def begin(config: pytest.Config, run: ObjectRun) -> None:

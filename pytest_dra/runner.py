@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from pytest_dra.cases import case_id_of
+from pytest_dra.catalogue import catalogue
 from pytest_dra.outcome import Outcome
+from pytest_dra.progress import Progress
 from pytest_dra.report.figures import Figures
+from pytest_dra.report.terminal import marks_of
 from pytest_dra.running import Run
 
 OUTCOME = pytest.StashKey[Outcome]()
@@ -31,6 +34,7 @@ class CaseRunner:
         self._config = config
         self._run = run
         self._is_worker = hasattr(config, "workerinput")
+        self._progress = Progress(self._say)
 
     def pytest_report_header(self) -> list[str]:
         """What is judged, and where each setting came from."""
@@ -83,9 +87,17 @@ class CaseRunner:
         if not session.testsfailed and not self._config.option.collectonly:
             ids = (id for item in session.items if (id := _id(item)) is not None)
             came = self._run.attach(ids)
+            self._progress.total = sum(_id(item) is not None for item in session.items)
             reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
             if came and reporter is not None:
                 reporter.write_line(came)
+
+    def _say(self, line: str) -> None:
+        """Show a line between the dots; not under ``-q``, nor where nobody reads it (a worker)."""
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and reporter.verbosity >= 0:
+            reporter.ensure_newline()
+            reporter.write_line(line)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
@@ -93,7 +105,8 @@ class CaseRunner:
         id = _id(pyfuncitem)
         if id is None:
             return None
-        outcome = self._run.session.judge(id)
+        with self._progress.judging(id, catalogue().case(id).title):
+            outcome = self._run.session.judge(id)
         pyfuncitem.stash[OUTCOME] = outcome
         self._run.end_call(outcome)
         return True
@@ -141,7 +154,7 @@ class CaseRunner:
         if lines:
             terminalreporter.section("DRA conformance")
             for line in lines:
-                terminalreporter.line(line)
+                terminalreporter.line(line, **marks_of(line))
 
 
 def _function(item: pytest.Item) -> object:

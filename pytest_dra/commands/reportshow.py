@@ -55,6 +55,8 @@ def _lines(page: Page) -> Iterator[str]:
         f"{one_line(data['driver']['name']) or 'unnamed driver'}: {data['verdict']} "
         f"({of['profile']} at {of['depth']} depth on Kubernetes {of['kubernetes']}): {of['reason']}"
     )
+    if page.early:
+        yield page.early
     for level in Level:
         numbers = data["counts"][level.value]
         told_states = [

@@ -54,6 +54,9 @@ def _head(page: Page) -> Iterator[str]:
         f"{of['kubernetes']}."
     )
     yield ""
+    if page.early:
+        yield f"**{page.early}**"
+        yield ""
     states = [state.value for state in State]
     yield f"| | {' | '.join(states)} |"
     yield f"|---|{'---:|' * len(states)}"

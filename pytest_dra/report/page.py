@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.report.results import ENDED_BEFORE
 from pytest_dra.report.results import State
 from pytest_dra.report.steps import Party
+from pytest_dra.report.terminal import ended_early
 from pytest_dra.report.verdict import LACKING
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
@@ -118,6 +120,12 @@ class Page:
             for (state, reason), cases in found.items()
         ]
         return sorted(groups, key=lambda each: (each.musts == 0, each.state, each.reason))
+
+    @property
+    def early(self) -> str:
+        """That the run ended before it had judged everything; empty if it did not."""
+        left = sum(each.get("reason") == ENDED_BEFORE for each in self.data["cases"])
+        return ended_early(left) if left else ""
 
     @property
     def provisional(self) -> list[Json]:

@@ -14,6 +14,7 @@ from pytest_dra.report.redaction import redacted
 from pytest_dra.report.remedies import command
 from pytest_dra.report.remedies import remedy
 from pytest_dra.report.results import DESELECTED
+from pytest_dra.report.results import ENDED_BEFORE
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import RunResult
 from pytest_dra.report.results import State
@@ -46,6 +47,14 @@ COLUMNS = {
 }
 """The table's headings, in their order."""
 
+COLOURS = {
+    Verdict.CONFORMANT.value: "green",
+    Verdict.PARTIAL.value: "yellow",
+    Verdict.NON_CONFORMANT.value: "red",
+    Verdict.INCONCLUSIVE.value: "yellow",
+}
+"""Of the line with the verdict."""
+
 LEVEL_WIDTH = max(len(level.value) for level in Level)
 
 
@@ -68,8 +77,14 @@ def summary_lines(
         Printable lines without line ends or markup.
     """
     lines = [*_failures(run), *_table(summary.counts), ""]
-    lines += [*_verdicts(run, summary), *_warnings(run), *_lacking(run), *_provisional(run)]
-    lines += [one_line(line) for line in observations.lines(run.observations)]
+    lines += [
+        *_early(run),
+        *_verdicts(run, summary),
+        *_warnings(run),
+        *_lacking(run),
+        *_provisional(run),
+        *(one_line(line) for line in observations.lines(run.observations)),
+    ]
     lines += remarks
     if report is not None:
         lines.append(f"report: {report}")
@@ -109,6 +124,26 @@ def _table(counts: Counts) -> Iterator[str]:
     for level, states in counts.items():
         cells = (f"  {states[state]:>{len(heading)}}" for state, heading in COLUMNS.items())
         yield f"{level.value:<{LEVEL_WIDTH}}{''.join(cells)}"
+
+
+def _early(run: RunResult) -> Iterator[str]:
+    left = sum(each.reason == ENDED_BEFORE for each in run.results)
+    if left:
+        yield ended_early(left)
+
+
+def ended_early(left: int) -> str:
+    """What is said where so many cases were left over; the same in every form of the report."""
+    cases = "1 case was" if left == 1 else f"{left} cases were"
+    return f"the run ended early: {cases} left over, and this report is of a part only"
+
+
+def marks_of(line: str) -> dict[str, bool]:
+    """How a line of the summary looks on a terminal that has colours, in pytest's words."""
+    verdict = line.removeprefix("verdict: ").partition(" ")[0]
+    if line.startswith("verdict: ") and verdict in COLOURS:
+        return {COLOURS[verdict]: True, "bold": True}
+    return {"yellow": True} if line.startswith(("the run ended early", "warning, ")) else {}
 
 
 def _verdicts(run: RunResult, summary: Summary) -> Iterator[str]:

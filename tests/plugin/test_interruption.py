@@ -96,6 +96,7 @@ def test_control_c_ends_the_run_with_its_report(runs: Runs, workers: tuple[str, 
     assert report["verdict"] in ("partial", "inconclusive"), text
     reasons = {each.get("reason") for each in report["cases"] if each["state"] == "not-run"}
     assert reasons == {"deselected: the run ended before it"}
+    assert "the run ended early: " in text
     assert "errored" not in runs.states().values()
 
 

@@ -128,6 +128,12 @@ def test_many_failures_are_listed_and_the_later_ones_closed() -> None:
     assert f"#f{len(ids)}" in found.values("href")
 
 
+def test_a_run_that_ended_early_says_so() -> None:
+    left = result(OTHER_MUST_ID, State.NOT_RUN, reason="deselected: the run ended before it")
+    assert "the run ended early: 1 case was left over" in text(run_of(results=(left,)))
+    assert "ended early" not in text(run_of({MUST_ID: State.NOT_RUN}))
+
+
 def test_an_errored_case_is_not_blamed_on_the_driver() -> None:
     shown = text(run_of({MUST_ID: State.ERRORED}))
     assert "this is not the driver's fault" in shown
