@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import secrets
 import tempfile
 import time
@@ -11,14 +12,18 @@ from contextlib import ExitStack
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.api.versions import nearest_version
 from pytest_dra.cases import Declared
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import KubeError
 from pytest_dra.launch import Keeper
+from pytest_dra.launch.tool import python_path
 from pytest_dra.live import LiveBench
 from pytest_dra.live.bench import LiveSetup
+from pytest_dra.live.leftovers import ended_runs
+from pytest_dra.live.leftovers import remove_run
+from pytest_dra.live.leftovers import removing
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.outcome import BenchError
 from pytest_dra.outcome import Outcome
@@ -48,6 +53,7 @@ class LiveSite:
         self._keeper = keeper
         self._cluster: WholeCluster | None = None
         self._bench: LiveBench | None = None
+        self._run = secrets.token_hex(RUN_BYTES)
         self._broken = ""
 
     @property
@@ -93,6 +99,8 @@ class LiveSite:
 
     def _deploy(self, cluster: WholeCluster) -> LiveBench:
         live = self._live
+        if not cluster.ends:
+            self._promise(cluster)
         if live.build is not None:
             folder = Path(tempfile.mkdtemp(prefix="dra-image-"))
             self._keeper().own_directory(folder)
@@ -102,8 +110,8 @@ class LiveSite:
                 cluster=cluster,
                 profile=self._plan.profile,
                 driver_name=self._plan.driver_name or "",
-                run=secrets.token_hex(RUN_BYTES),
-                version=kubernetes_version(self._plan.kubernetes).with_gates(
+                run=self._run,
+                version=nearest_version(cluster.admin().server_version()).with_known_gates(
                     self._plan.feature_gates
                 ),
                 objects=live.objects,
@@ -116,6 +124,14 @@ class LiveSite:
         self._bench = bench
         bench.open()
         return bench
+
+    def _promise(self, cluster: WholeCluster) -> None:
+        """Have what is made removed if this process cannot, and what ended runs have left now."""
+        for run in ended_runs(cluster.admin()):
+            remove_run(cluster.admin(), run)
+        argv = removing(cluster.admin_kubeconfig(), self._run)
+        env = {**os.environ, "PYTHONPATH": python_path()}
+        self._keeper().run_at_end(self._run, argv, env=env)
 
     def judge(self, what: Declared) -> Outcome:
         """Run a case here."""
@@ -156,3 +172,4 @@ class LiveSite:
                 left = bench.close()
                 if left:
                     raise ClusterError(f"still on the cluster: {', '.join(left)}")
+                self._keeper().forget(self._run)

@@ -29,6 +29,7 @@ from pytest_dra.live.asking import pod_spec
 from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
 from pytest_dra.live.driver import LiveDriver
+from pytest_dra.live.leftovers import room_name
 from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
@@ -73,7 +74,7 @@ class LiveBench:
         self._setup = setup
         self._client: Client = setup.cluster.admin()
         self.profile = setup.profile
-        self.namespace = f"dra-{setup.run}"
+        self.namespace = room_name(setup.run)
         self.claims = Claims(self._client, self.namespace, self.profile.budgets)
         self.pods = Pods(self._client, self.namespace, self.profile.budgets)
         self.driver = LiveDriver(

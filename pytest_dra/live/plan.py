@@ -22,6 +22,7 @@ class LivePlan:
         images: given to the nodes before, where the local engine has them.
         pod_image: of the pods that use devices.
         own_allocator: ours gives devices to pods, else the cluster's kube-scheduler.
+        shared: others use the cluster, so that cases which disturb them are not run.
         feature_gates: those of the cluster that are not at their defaults.
         build: makes the images that are built for the run; None: there are none.
     """
@@ -32,4 +33,5 @@ class LivePlan:
     pod_image: str
     own_allocator: bool
     feature_gates: Mapping[str, bool]
+    shared: bool = False
     build: Callable[[Path], None] | None = None
