@@ -54,6 +54,7 @@ class LiveSite:
         self._cluster: WholeCluster | None = None
         self._bench: LiveBench | None = None
         self._run = secrets.token_hex(RUN_BYTES)
+        self._kept: Keeper | None = None
         self._broken = ""
 
     @property
@@ -131,7 +132,9 @@ class LiveSite:
             remove_run(cluster.admin(), run)
         argv = removing(cluster.admin_kubeconfig(), self._run)
         env = {**os.environ, "PYTHONPATH": python_path()}
-        self._keeper().run_at_end(self._run, argv, env=env)
+        keeper = self._keeper()
+        keeper.run_at_end(self._run, argv, env=env)
+        self._kept = keeper
 
     def judge(self, what: Declared) -> Outcome:
         """Run a case here."""
@@ -172,4 +175,5 @@ class LiveSite:
                 left = bench.close()
                 if left:
                     raise ClusterError(f"still on the cluster: {', '.join(left)}")
-                self._keeper().forget(self._run)
+                if self._kept is not None:
+                    self._kept.forget(self._run)

@@ -106,8 +106,8 @@ def ended_runs(client: Client) -> list[str]:
         Leftover(resources.NAMESPACES, item)
         for item in client.list(resources.NAMESPACES, label_selector=LABEL)
     ]
-    by_run = [(each.item["metadata"]["labels"][LABEL], _owner([each])) for each in rooms]
-    return [str(run) for run, owner in by_run if owner and owner.state() is State.ENDED]
+    by_run = {str(each.item["metadata"]["labels"][LABEL]): _owner([each]) for each in rooms}
+    return [run for run, owner in by_run.items() if owner and owner.state() is State.ENDED]
 
 
 def _owner(objects: Iterable[Leftover]) -> Owner | None:
