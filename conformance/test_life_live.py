@@ -112,7 +112,8 @@ def test_life_008_before(dra_live: LiveBench) -> None:
         pod = dra_live.pod_with(dra_live.claim(), node=node)
         dra_live.pods.runs_within(pod, PENDING_S)
         driver.install()
-        dra_live.pods.must_run(pod, want="after the driver was installed, which came later")
+        want = "after the driver was installed, which came later"
+        dra_live.pods.must_run(pod, want=want, nudged=True)
 
 
 @case("LIFE-010", Level.SHOULD, live=True)
