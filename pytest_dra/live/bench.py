@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.clusters.protocol import ClusterError
@@ -41,6 +43,14 @@ from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+ACCOUNT_S: Final = 10.0
+"""Longest wait for the default ServiceAccount of a new namespace."""
+
+EVERY_S: Final = 0.2
+"""Between two looks for it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +127,11 @@ class LiveBench:
             cluster.load(image)
         self._room.apply()
         self.driver.install()
+        # A pod that comes before the namespace's account is refused.
+        poll(self._accounts, Deadline.after(ACCOUNT_S), every_s=EVERY_S)
+
+    def _accounts(self) -> list[Json]:
+        return self._client.list(resources.SERVICE_ACCOUNTS, namespace=self.namespace)
 
     def close(self) -> list[str]:
         """Remove everything that was made; what is left, in words."""
