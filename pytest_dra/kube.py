@@ -195,6 +195,12 @@ class Client:
         query = _query(fieldSelector=field_selector)
         return self._request("DELETE", resource.path(namespace=namespace), query=query)
 
+    def minor(self) -> str:
+        """The server's version as ``1.37``. Raises KubeError."""
+        answer = self._request("GET", "/version")
+        digits = "".join(each for each in str(answer.get("minor")) if each.isdigit())
+        return f"{answer.get('major')}.{digits}"
+
     def resource(self, api_version: str, kind: str) -> Resource | None:
         """How the server serves a kind; None if it does not."""
         group, _, version = api_version.rpartition("/")

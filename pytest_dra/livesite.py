@@ -63,10 +63,20 @@ class LiveSite:
                 cluster = self._live.new(self._keeper())
                 self._cluster = cluster
                 cluster.start()
+                self._must_be_meant(cluster)
             except Exception as error:
                 self._broken = f"{type(error).__name__}: {error}"
                 raise
         return self._cluster
+
+    def _must_be_meant(self, cluster: WholeCluster) -> None:
+        """Raises ClusterError for a cluster of another Kubernetes than the run judges for."""
+        meant, found = self._plan.kubernetes, cluster.admin().minor()
+        if found != meant:
+            raise ClusterError(
+                f"the cluster is Kubernetes {found}, and the run judges for {meant}: give "
+                f"--dra-kubernetes={found}, or another node image"
+            )
 
     @property
     def bench(self) -> LiveBench:
