@@ -5,8 +5,10 @@ from __future__ import annotations
 from pytest_dra.cases import case
 from pytest_dra.checks import giving
 from pytest_dra.live import LiveBench
+from pytest_dra.live import partner
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
+from pytest_dra.live.asking import Ask
 from pytest_dra.live.asking import Use
 from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
@@ -90,3 +92,17 @@ def test_share_007_two_devices(dra_live: LiveBench) -> None:
     together = dra_live.pod_with(dra_live.claim(dra_live.ask(count=TWO)))
     dra_live.pods.must_run(together, want="with a claim of two devices")
     dra_live.must_see(together, TWO)
+
+
+@case("SHARE-008", Level.MUST, live=True)
+def test_share_008_two_drivers(dra_live: LiveBench) -> None:
+    """a claim of two drivers works in a pod"""
+    with dra_live.partner():
+        second = Ask(name="partner", device_class=partner.DEVICE_CLASS)
+        claim = dra_live.claim(dra_live.ask(), second)
+        pod = dra_live.pod_with(claim)
+        dra_live.pods.must_run(pod, want="with a claim of two drivers")
+        dra_live.must_see(pod, 1)
+        dra_live.must_see(pod, 1, probe=partner.PROBE)
+        dra_live.pods.end(pod)
+        dra_live.claims.must_be_deallocated(claim)

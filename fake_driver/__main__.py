@@ -15,7 +15,7 @@ from pytest_dra.fake_driver.driver import Parts
 from pytest_dra.fake_driver.errors import StartError
 from pytest_dra.fake_driver.options import Options
 from pytest_dra.fake_driver.options import parse
-from pytest_dra.fake_driver.options import shown_fault
+from pytest_dra.fake_driver.options import shown
 from pytest_dra.fake_driver.options import wants_list
 
 
@@ -60,9 +60,10 @@ def run(arguments: Sequence[str]) -> int:
         if wants_list(arguments):
             _list_faults()
             return os.EX_OK
-        fault = shown_fault(arguments)
-        if fault is not None:
-            sys.stdout.write(_parts(fault).manifests().text())
+        asked = shown(arguments)
+        if asked is not None:
+            fault, features = asked
+            sys.stdout.write(_parts(fault).manifests(features).text())
             return os.EX_OK
         options = parse(arguments)
         logging.basicConfig(

@@ -60,6 +60,7 @@ _MODULES: Final = (
     "faults_strain",
     "faults_security",
     "faults_workloads",
+    "faults_cluster",
 )
 
 _FAULTS: Final[dict[str, Fault]] = {}

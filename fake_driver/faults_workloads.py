@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from pathlib import Path
@@ -16,6 +17,7 @@ from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Claims
 from pytest_dra.fake_driver.claims import Held
+from pytest_dra.fake_driver.endpoint import Endpoint
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.faults_manifests import SpoiltRole
@@ -69,8 +71,6 @@ class DeviceFiles(CdiStore):
         made = super().device(record, held)
         (node,) = made["containerEdits"].pop("deviceNodes")
         file = self.folder() / Path(node["path"]).name
-        if not file.exists():
-            files.write(file, f"{held.device}\n".encode(), mode=0o644)
         made["containerEdits"]["mounts"].append(
             {
                 "hostPath": str(file),
@@ -81,9 +81,29 @@ class DeviceFiles(CdiStore):
         made["containerEdits"] |= self.more(file)
         return made
 
+    def write(self, record: Record) -> None:
+        for held in record.allocation.held:
+            (node,) = edits(held)["deviceNodes"]
+            file = self.folder() / Path(node["path"]).name
+            files.write(file, f"{held.device}\n".encode(), mode=0o644)
+        super().write(record)
+
     def more(self, file: Path) -> dict[str, Any]:
         """Further edits of a device with this file."""
         return {}
+
+
+@fault("RST-012", "empty the mounted device files on SIGTERM")
+class Emptied(DeviceFiles):
+    """The files that are emptied."""
+
+
+@fault("RST-012", "empty the mounted device files on SIGTERM")
+class Empties(Endpoint):
+    def close(self, grace_s: float) -> None:
+        for file in (self.options.data_dir / "devices").iterdir():
+            os.truncate(file, 0)
+        super().close(grace_s)
 
 
 class RemovesFile(DeviceFiles):

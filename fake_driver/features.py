@@ -14,8 +14,10 @@ from typing import Final
 HEALTH: Final = "health"
 METADATA: Final = "metadata"
 
-SERVICES: Final = (HEALTH, METADATA)
-"""Features that the driver has of itself, without a pool of their own."""
+WEBHOOK: Final = "webhook"
+
+SERVICES: Final = (HEALTH, METADATA, WEBHOOK)
+"""Features that the driver has of itself, or ships, without a pool of their own."""
 
 SLOTS: Final = 2
 """Partitions that can be made."""

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import importlib.resources
+from collections.abc import Sequence
 from typing import Any
+from typing import Final
 
 import yaml
 
+from pytest_dra.fake_driver.features import WEBHOOK
+
+PLAIN: Final = "manifests.yaml"
+
+MORE: Final = {WEBHOOK: "webhook.yaml"}
+"""Files of features."""
+
 
 class Manifests:
-    """The objects that are shipped."""
+    """The objects that are shipped for a driver with these features."""
+
+    def __init__(self, features: Sequence[str] = ()) -> None:
+        self.features = features
 
     def objects(self) -> list[dict[str, Any]]:
         """All of them, each made anew."""
-        file = importlib.resources.files("pytest_dra.fake_driver") / "manifests.yaml"
-        return list(yaml.safe_load_all(file.read_text("utf-8")))
+        names = [PLAIN, *(MORE[each] for each in self.features if each in MORE)]
+        folder = importlib.resources.files("pytest_dra.fake_driver")
+        texts = [(folder / name).read_text("utf-8") for name in names]
+        return [each for text in texts for each in yaml.safe_load_all(text)]
 
     def text(self) -> str:
         """As YAML."""

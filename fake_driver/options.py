@@ -169,13 +169,14 @@ def wants_list(arguments: Sequence[str]) -> bool:
     return "--list-faults" in arguments
 
 
-def shown_fault(
+def shown(
     arguments: Sequence[str], environment: Mapping[str, str] = os.environ
-) -> str | None:
-    """The fault of the manifests that are to be printed; None if none are."""
+) -> tuple[str, tuple[str, ...]] | None:
+    """Fault and features of the manifests that are to be printed; None if none are."""
     if "--print-manifests" not in arguments:
         return None
-    return str(_parser(environment).parse_args(arguments).fault)
+    given = _parser(environment).parse_args(arguments)
+    return str(given.fault), _features(given.features)
 
 
 def parse(

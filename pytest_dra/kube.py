@@ -10,11 +10,14 @@ Every failure is a :class:`KubeError`; nothing of urllib3 or the client library 
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from urllib.parse import urlencode
 
 from pytest_dra.api import resources
@@ -57,6 +60,7 @@ class Client:
         import yaml
         from kubernetes import config
 
+        self._acting: Mapping[str, str] = {}
         try:
             self._api: Any = config.new_client_from_config(  # type: ignore[no-untyped-call]
                 config_file=str(kubeconfig), context=context, persist_config=False
@@ -246,9 +250,22 @@ class Client:
             code = getattr(error, "status", 0)
             raise KubeError(f"exec {argv[0]} in {namespace}/{pod}: {error}", code=code) from error
 
+    def acting_as(self, user: str, *, extra: Mapping[str, str]) -> Client:
+        """The same connections with another identity, for one who may impersonate.
+
+        Args:
+            user: its name; the groups of a ServiceAccount follow from that.
+            extra: further facts about the user, such as the node of a pod's token.
+        """
+        other = copy.copy(self)
+        other._acting = {"Impersonate-User": user} | {
+            f"Impersonate-Extra-{quote(name, safe='')}": value for name, value in extra.items()
+        }
+        return other
+
     def _identity(self) -> dict[str, str]:
         """Headers of each request: who asks."""
-        headers = {"Accept": "application/json", "User-Agent": "pytest-dra"}
+        headers = {"Accept": "application/json", "User-Agent": "pytest-dra", **self._acting}
         for setting in self._api.configuration.auth_settings().values():
             headers[setting["key"]] = setting["value"]
         return headers

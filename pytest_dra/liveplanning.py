@@ -26,6 +26,7 @@ from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 from pytest_dra.live import fakeimage
+from pytest_dra.live.partner import Partner
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.live.shipment import ShipmentError
 from pytest_dra.live.shipment import images_of
@@ -108,7 +109,15 @@ def _plan(
         pod_image=settings["dra_pod_image"],
         own_allocator=settings["dra_allocator"] == REFERENCE,
         feature_gates=feature_gates(settings),
+        partner=_partner(settings, engine),
     )
+
+
+def _partner(settings: Settings, engine: Engine | None) -> Partner:
+    """Where there is no engine the nodes have to have its image, or get it from somewhere."""
+    base = settings["dra_base_image"]
+    build = partial(fakeimage.build, engine, base=base) if engine else None
+    return Partner(image=fakeimage.image_name(base), build=build)
 
 
 def _kind_settings(settings: Settings) -> KindSettings:
@@ -157,7 +166,8 @@ def _fake(settings: Settings, driver: str, *, new: New, engine: Engine | None) -
         program = [sys.executable, "-m", fakeimage.MODULE]
         text = call([*program, "--print-manifests", *arguments], timeout_s=PRINT_S)
         objects = ordered(yaml.safe_load_all(text))
-        image = fakeimage.image_name(settings["dra_base_image"])
+        partner = _partner(settings, engine)
+        image = partner.image
         put_image(objects, image, arguments=arguments)
     except (ToolError, ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
@@ -168,5 +178,6 @@ def _fake(settings: Settings, driver: str, *, new: New, engine: Engine | None) -
         pod_image=settings["dra_pod_image"],
         own_allocator=settings["dra_allocator"] == REFERENCE,
         feature_gates=feature_gates(settings),
-        build=partial(fakeimage.build, engine, base=settings["dra_base_image"]) if engine else None,
+        build=partner.build,
+        partner=partner,
     )

@@ -70,10 +70,21 @@ class LiveSite:
                 cluster = self._live.new(self._keeper())
                 self._cluster = cluster
                 cluster.start()
+                self._must_be_meant(cluster)
             except Exception as error:
                 self._broken = f"{type(error).__name__}: {error}"
                 raise
         return self._cluster
+
+    def _must_be_meant(self, cluster: WholeCluster) -> None:
+        """Raises ClusterError for a cluster of another Kubernetes than the run judges for."""
+        meant = self._plan.kubernetes
+        found = nearest_version(cluster.admin().server_version()).name
+        if found != meant:
+            raise ClusterError(
+                f"the cluster is Kubernetes {found}, and the run judges for {meant}: give "
+                f"--dra-kubernetes={found}, or another node image"
+            )
 
     @property
     def bench(self) -> LiveBench:
@@ -103,9 +114,7 @@ class LiveSite:
         if not cluster.ends:
             self._promise(cluster)
         if live.build is not None:
-            folder = Path(tempfile.mkdtemp(prefix="dra-image-"))
-            self._keeper().own_directory(folder)
-            live.build(folder)
+            live.build(self._folder())
         bench = LiveBench(
             LiveSetup(
                 cluster=cluster,
@@ -120,6 +129,8 @@ class LiveSite:
                 pod_image=live.pod_image,
                 own_allocator=live.own_allocator,
                 feature_gates=live.feature_gates,
+                partner=live.partner,
+                folder=self._folder,
             )
         )
         self._bench = bench
@@ -135,6 +146,12 @@ class LiveSite:
         keeper = self._keeper()
         keeper.run_at_end(self._run, argv, env=env)
         self._kept = keeper
+
+    def _folder(self) -> Path:
+        """An empty folder for the build of an image, gone at the end."""
+        folder = Path(tempfile.mkdtemp(prefix="dra-image-"))
+        self._keeper().own_directory(folder)
+        return folder
 
     def judge(self, what: Declared) -> Outcome:
         """Run a case here."""

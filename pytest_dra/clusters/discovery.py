@@ -44,6 +44,16 @@ def served(client: Client, api_version: str) -> list[Served]:
     ]
 
 
+def kind_of(client: Client, api_version: str, kind: str) -> Resource | None:
+    """How the server serves a kind; None if it does not.
+
+    Raises:
+        KubeError: the server cannot be asked.
+    """
+    every = (each.resource for each in served(client, api_version))
+    return next((each for each in every if each.kind == kind), None)
+
+
 def all_served(client: Client) -> list[Served]:
     """All resources, of each group in the version that the server prefers.
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
+from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.api.versions import nearest_version
@@ -19,6 +23,7 @@ from pytest_dra.bench.allocating import rules_with
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
+from pytest_dra.launch.tool import ToolError
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
 from pytest_dra.live.asking import REQUEST
@@ -29,21 +34,39 @@ from pytest_dra.live.asking import pod_spec
 from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
 from pytest_dra.live.driver import LiveDriver
+from pytest_dra.live.foreign import Foreign
 from pytest_dra.live.leftovers import room_name
+from pytest_dra.live.node import LiveNode
+from pytest_dra.live.partner import NAME as PARTNER
+from pytest_dra.live.partner import Partner
 from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
+from pytest_dra.live.shipment import ShipmentError
+from pytest_dra.live.shipment import plugins_of
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile.model import Probe
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+ACCOUNT_S: Final = 10.0
+"""Longest wait for the default ServiceAccount of a new namespace."""
+
+EVERY_S: Final = 0.2
+"""Between two looks for it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSetup:
-    """What a bench is made of. ``objects`` are the driver's own, none where it is installed."""
+    """What a bench is made of. ``objects`` are the driver's own, none where it is installed.
+
+    ``folder`` makes empty folders, for builds.
+    """
 
     cluster: WholeCluster
     profile: DriverProfile
@@ -57,6 +80,8 @@ class LiveSetup:
     feature_gates: Mapping[str, bool] = dataclasses.field(
         default_factory=lambda: MappingProxyType({})
     )
+    partner: Partner | None = None
+    folder: Callable[[], Path] = lambda: Path()
 
 
 class LiveBench:
@@ -123,15 +148,51 @@ class LiveBench:
         self._room.apply()
         self.driver.install()
         self.allocator.__enter__()
+        # A pod that comes before the namespace's account is refused.
+        poll(self._accounts, Deadline.after(ACCOUNT_S), every_s=EVERY_S)
 
     def stop(self) -> None:
         """End what acts from here; what is on the cluster stays."""
         self.allocator.__exit__(None, None, None)
 
+    def _accounts(self) -> list[Json]:
+        return self._client.list(resources.SERVICE_ACCOUNTS, namespace=self.namespace)
+
     def close(self) -> list[str]:
         """Remove everything that was made; what is left, in words."""
         self.stop()
         return [*self._room.remove(), *self.driver.uninstall()]
+
+    @contextmanager
+    def partner(self) -> Iterator[LiveDriver]:
+        """A second driver beside the one under test, which publishes.
+
+        Raises:
+            ClusterError: it cannot be deployed.
+        """
+        partner, setup = self._setup.partner, self._setup
+        if partner is None:
+            raise ClusterError("this run has no second driver")
+        if partner.build is not None:
+            partner.build(setup.folder())
+        setup.cluster.load(partner.image)
+        try:
+            objects = partner.objects()
+        except (ToolError, ShipmentError) as error:
+            raise ClusterError(f"the second driver's manifests: {error}") from error
+        other = LiveDriver(
+            self._client, name=PARTNER, version=setup.version, run=setup.run, objects=objects
+        )
+        try:
+            other.install()
+            try:
+                other.must_publish()
+            except Violation as violation:
+                raise ClusterError(f"the second driver: {violation}") from violation
+            yield other
+        finally:
+            self.pods.clear()
+            other.uninstall()
 
     @contextmanager
     def case(self, case: Case) -> Iterator[None]:
@@ -142,6 +203,33 @@ class LiveBench:
         finally:
             self.pods.clear()
             self.claims.clear()
+
+    @property
+    def node(self) -> LiveNode:
+        """The first node of the driver, which pods are on where a case says no other."""
+        return LiveNode(
+            self.cluster,
+            self.driver.nodes()[0],
+            driver=self.driver.name,
+            within_s=self.profile.budgets.release,
+        )
+
+    @property
+    def foreign(self) -> Foreign:
+        """What the plugin on the first node has no business with. Raises as ``must_be_ours``."""
+        self.driver.must_be_ours()
+        plugins = plugins_of(self.driver.objects)
+        if not plugins:
+            raise UnsupportedEnvironment(
+                "the manifests have no DaemonSet of a plugin", way_out="complete the manifests"
+            )
+        return Foreign(
+            self._client,
+            driver=self.driver.name,
+            node=self.driver.nodes()[0],
+            plugin=plugins[0],
+            run=self._setup.run,
+        )
 
     # what a case asks for
 
@@ -227,22 +315,19 @@ class LiveBench:
             raise ClusterError("injection.probe: the profile gives none")
         return probe
 
-    def seen(self, pod: Pod, *, container: str = CONTAINER) -> Seen:
-        """What the injection probe lists in a container that runs.
-
-        Raises:
-            ClusterError: the probe cannot be run there.
-        """
-        probe = self.probe
-        return Seen.of(self.pods.run_in(pod, probe.command, container=container), probe.expect)
-
-    def must_see(self, pod: Pod, devices: int, *, container: str = CONTAINER) -> Seen:
+    def must_see(
+        self, pod: Pod, devices: int, *, container: str = CONTAINER, probe: Probe | None = None
+    ) -> Seen:
         """Judge that a container sees what so many devices bring; what it sees.
+
+        ``probe``: another driver's, instead of the profile's.
 
         Raises:
             Violation: it sees more or less.
+            ClusterError: the probe cannot be run there.
         """
-        seen = self.seen(pod, container=container)
-        where = f"{pod}, container {container}"
-        devices_must_be_seen(where, seen, self.probe.expect, devices=devices)
+        probe = probe or self.probe
+        told = self.pods.run_in(pod, probe.command, container=container)
+        seen = Seen.of(told, probe.expect)
+        devices_must_be_seen(f"{pod}, container {container}", seen, probe.expect, devices=devices)
         return seen

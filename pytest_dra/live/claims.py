@@ -57,6 +57,10 @@ class Claims:
                 return None
             raise
 
+    def uid(self, name: str) -> str:
+        """UID of a claim that is there."""
+        return str((self.state(name) or {})["metadata"]["uid"])
+
     def results(self, name: str) -> list[Json]:
         """The results of a claim's allocation; none if it has none."""
         status = (self.state(name) or {}).get("status") or {}
@@ -75,6 +79,29 @@ class Claims:
         except KubeError as error:
             if error.code != _NOT_FOUND:
                 raise
+
+    def generated(self) -> list[str]:
+        """Names of the claims in the namespace that pods own."""
+        found = self._client.list(resources.RESOURCE_CLAIMS, namespace=self._namespace)
+        return [
+            str(each["metadata"]["name"])
+            for each in found
+            if each["metadata"].get("ownerReferences")
+        ]
+
+    def must_leave_none(self) -> None:
+        """Wait until no claim is left that was made for a pod.
+
+        Raises:
+            Violation: some are.
+        """
+        deadline = Deadline.after(self._within_s)
+        if not poll(lambda: not self.generated(), deadline, every_s=EVERY_S):
+            raise Violation(
+                f"claims of pods in namespace {self._namespace} after the end of all pods",
+                got=", ".join(self.generated()),
+                want=f"none within {self._within_s:g} s",
+            )
 
     def must_be_deallocated(self, name: str) -> None:
         """Wait until nothing is allocated to a claim that stays.

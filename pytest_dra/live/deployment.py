@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from pytest_dra.api.resources import Resource
-from pytest_dra.clusters.discovery import served
+from pytest_dra.clusters.discovery import kind_of
 from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
@@ -123,13 +123,12 @@ def resource_of(client: Client, item: Json) -> Resource:
     """
     version, kind = str(item["apiVersion"]), str(item["kind"])
     try:
-        every = served(client, version)
+        found = kind_of(client, version, kind)
     except KubeError as error:
         raise ClusterError(f"{kind} of {version}: {error}") from error
-    for each in every:
-        if each.resource.kind == kind:
-            return each.resource
-    raise ClusterError(f"the cluster serves no {kind} of {version}")
+    if found is None:
+        raise ClusterError(f"the cluster serves no {kind} of {version}")
+    return found
 
 
 def namespace_of(item: Json, resource: Resource) -> str | None:

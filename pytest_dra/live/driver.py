@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import contextmanager
 from contextlib import suppress
 from typing import Final
 
@@ -15,8 +18,12 @@ from pytest_dra.checks.selecting import shown
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
+from pytest_dra.launch import Component
+from pytest_dra.launch import LaunchError
 from pytest_dra.live import installed
 from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.node import CDI_DIRECTORIES
+from pytest_dra.live.node import KUBELET
 from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import workloads_of
 from pytest_dra.spec import Json
@@ -33,6 +40,12 @@ INSTALLED_S: Final = 10.0
 
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
+
+HOOK_S: Final = 30.0
+"""Longest run of a hook."""
+
+SHOWN: Final = 200
+"""Characters of a hook's output in a message."""
 
 LOG_LINES: Final = 50
 """Lines of each container of the driver that are kept of a case."""
@@ -66,10 +79,12 @@ class LiveDriver:
         self._client = client
         self._environment = environment_of(version, stored=True)
         self._deployment = Deployment(client, run=run, objects=objects)
+        self._gone = True
 
     def install(self) -> None:
         """Deploy it; it need not have started yet when this returns. Raises ClusterError."""
         self._deployment.apply()
+        self._gone = False
 
     def uninstall(self) -> list[str]:
         """Remove what was deployed; what is left, in words."""
@@ -82,6 +97,32 @@ class LiveDriver:
                 "the driver was installed by somebody else",
                 way_out="a driver that the suite deploys: --dra-driver=IMAGE with --dra-manifests",
             )
+
+    def sweep(self) -> None:
+        """Delete the slices that a driver has left which is not there any more."""
+        with suppress(KubeError):
+            for each in self.slices():
+                with suppress(KubeError):
+                    self._client.delete(resources.RESOURCE_SLICES, each["metadata"]["name"])
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """The driver is not installed meanwhile, and comes back at the end if it has not before.
+
+        Raises:
+            UnsupportedEnvironment: it is not ours.
+            ClusterError: it cannot be removed, or not be installed again.
+        """
+        self.must_be_ours()
+        left = self.uninstall()
+        if left:
+            raise ClusterError(f"still there after the uninstallation: {', '.join(left)}")
+        self._gone = True
+        try:
+            yield
+        finally:
+            if self._gone:
+                self.install()
 
     # what it publishes
 
@@ -198,6 +239,44 @@ class LiveDriver:
                 got=self._told(),
                 want=f"new ones, ready within {RESTARTED_S:g} s",
             )
+
+    def run_hook(self, name: str, command: Sequence[str], values: Mapping[str, str]) -> str:
+        """Run a command of the profile's ``hooks`` in the plugin's container; what it prints.
+
+        Args:
+            name: of the hook.
+            command: with placeholders.
+            values: of these, beside the usual ones; ``node`` says which plugin is meant.
+
+        Raises:
+            UnsupportedEnvironment: it cannot be run there, or fails.
+        """
+        known = {
+            "driver_name": self.name,
+            "registry_dir": f"{KUBELET}/plugins_registry",
+            "plugins_dir": f"{KUBELET}/plugins",
+            "driver_dir": f"{KUBELET}/plugins/{self.name}",
+            "cdi_dir": CDI_DIRECTORIES[0],
+            "static_cdi_dir": CDI_DIRECTORIES[1],
+            **values,
+        }
+        try:
+            argv = Component(name=name, command=tuple(command)).filled(known).command
+            pod = next(
+                each for each in self.plugin_pods() if each["spec"]["nodeName"] == values["node"]
+            )
+            about, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
+            code, out, err = self._client.run(
+                about["namespace"], about["name"], container, argv, timeout_s=HOOK_S
+            )
+        except (LaunchError, KubeError, StopIteration) as error:
+            raise UnsupportedEnvironment(f"{name}: {error}", way_out=f"mend {name}") from error
+        if code:
+            raise UnsupportedEnvironment(
+                f"{name} ended with {code} in the plugin's container: {err.strip()[:SHOWN]}",
+                way_out=f"mend {name}",
+            )
+        return out
 
     def _told(self) -> str:
         told = []

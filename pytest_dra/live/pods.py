@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import secrets
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,6 +25,13 @@ EVERY_S: Final = 0.2
 
 PROBE_S: Final = 30.0
 """Longest run of the injection probe in a container."""
+
+NUDGE_S: Final = 2.0
+"""Between two nudges of a pod that waits: twice as long as a Prepare takes that is refused."""
+
+NUDGED: Final = "pytest-dra.dev/nudged"
+NUDGE_BYTES: Final = 3
+"""The annotation that changes then, and the bytes of its value."""
 
 LINES_MAX: Final = 1000
 """Lines of a container's output that are read."""
@@ -87,30 +95,39 @@ class Pods:
         return found if found["metadata"]["uid"] == pod.uid else None
 
     def must_run(self, pod: Pod, *, want: str = "") -> Json:
-        """Wait until all containers of a pod run; the pod.
+        """Wait until all containers of a pod run; the pod. ``want``: what a finding says besides.
 
-        ``want``: what else is said of it in a finding.
+        Its kubelet is made to look again and again: by itself it does so a minute later only where
+        a Prepare has failed, for instance since the driver published before it had registered.
 
         Raises:
             Violation: they do not, with what the cluster says of it.
             ClusterError: for a reason that is none of the driver's.
         """
         within_s = self._budgets.pod
-        last: Json = {}
-
-        def runs() -> bool:
-            nonlocal last
-            last = self.state(pod) or {}
-            _must_have_images(pod, last)
-            return _runs(last)
-
-        if poll(runs, Deadline.after(within_s), every_s=EVERY_S):
-            return last
+        if self.runs_within(pod, within_s):
+            return self.state(pod) or {}
         raise Violation(
             f"{pod}",
-            got=self._trouble(pod, last),
+            got=self._trouble(pod, self.state(pod) or {}),
             want=f"all containers running within {within_s:g} s{want and f', {want}'}",
         )
+
+    def runs_within(self, pod: Pod, seconds: float) -> bool:
+        """Wait for the pod to run, so long at most. Raises ClusterError as :meth:`must_run`."""
+        next_one = Deadline.after(NUDGE_S)
+
+        def runs() -> bool:
+            nonlocal next_one
+            state = self.state(pod) or {}
+            _must_have_images(pod, state)
+            found = _runs(state)
+            if not found and next_one.passed:
+                next_one = Deadline.after(NUDGE_S)
+                self._nudge(pod)
+            return found
+
+        return bool(poll(runs, Deadline.after(seconds), every_s=EVERY_S))
 
     def delete(self, pod: Pod, *, grace_s: int | None = None) -> None:
         """Ask for the pod's end; nothing if it is gone."""
@@ -176,6 +193,11 @@ class Pods:
         for pod in pods:
             self.must_go(pod)
 
+    def must_all_go(self) -> None:
+        """Wait until all pods that were made, and deleted since, are gone. As :meth:`must_go`."""
+        for pod in self._made:
+            self.must_go(pod)
+
     def clear(self) -> list[str]:
         """Delete all pods that were made, by force at last; those that are still there."""
         made, self._made = self._made, []
@@ -190,7 +212,7 @@ class Pods:
 
     def _trouble(self, pod: Pod, state: Json) -> str:
         """What a pod waits for, in the words of the cluster."""
-        warnings = self._warnings(pod)
+        warnings = self.warnings(pod)
         waiting = [f"container {name} {reason}" for name, reason in _waiting(state)]
         unready = [
             str(each.get("message"))
@@ -201,7 +223,26 @@ class Pods:
         told = dict.fromkeys([*warnings, *(unready if not warnings else ()), *waiting])
         return "; ".join([phase, *told])
 
-    def _warnings(self, pod: Pod) -> list[str]:
+    def containers(self, pod: Pod) -> list[tuple[str, str, int]]:
+        """Name, id and number of restarts of each container."""
+        status = (self.state(pod) or {}).get("status") or {}
+        return [
+            (each["name"], str(each.get("containerID")), int(each.get("restartCount") or 0))
+            for each in status.get("containerStatuses") or ()
+        ]
+
+    def _nudge(self, pod: Pod) -> None:
+        """Change what nobody reads: a kubelet looks after a pod that has changed."""
+        with suppress(KubeError):
+            self._client.patch(
+                resources.PODS,
+                pod.name,
+                {"metadata": {"annotations": {NUDGED: secrets.token_hex(NUDGE_BYTES)}}},
+                namespace=pod.namespace,
+            )
+
+    def warnings(self, pod: Pod) -> list[str]:
+        """What the cluster warns of at a pod, the newest last."""
         try:
             events = self._client.list(
                 resources.EVENTS,

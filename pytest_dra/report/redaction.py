@@ -33,7 +33,9 @@ PATTERNS = (
     (re.compile(r"(?<=://)[^\s/@:]{1,256}:[^\s/@]{1,256}@"), f"{REDACTED}@"),
     # kubeconfig=/home/someone/.kube/config, but not kubeconfig={kubeconfig}, nor a context
     (
-        re.compile(r"(?i)((?<!--dra-cluster=)kubeconfig(?:=|\s+|:\s*))(?=[^\s{}'\",]*[/\\])[^\s{}'\",]+"),
+        re.compile(
+            r"(?i)((?<!--dra-cluster=)kubeconfig(?:=|\s+|:\s*))(?=[^\s{}'\",]*[/\\])[^\s{}'\",]+"
+        ),
         rf"\1{REDACTED}",
     ),
     # --token=x, PASSWORD=x, "apiKey": "x"

@@ -1,73 +1,34 @@
-"""Which devices exclude each other by their counters."""
+"""Two pods on one device: did both run at a time."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from pytest_dra.checks import counters
-from pytest_dra.checks.flaws import Flaw
-from pytest_dra.spec import Json
-from tests.objects.sample import DRIVER
-from tests.objects.sample import resource_slice
+from pytest_dra.checks.overlaps import must_not_overlap
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
 
-POOL = {"name": "c", "counters": {"m": {"value": "8"}}}
-
-
-def part(name: str, parent: str = "", *, of: str = "c", used: str = "4", **more: Any) -> Json:
-    consumes = {"counterSet": of, "counters": {"m": {"value": used}}, **more}
-    attributes = {"parent": {"string": parent}} if parent else {}
-    return {"name": name, "attributes": attributes, "consumesCounters": [consumes]}
+APART = "first 10.0\nfirst 11.5\nsecond 11.6\nnonsense\nsecond x\n"
+TOGETHER = "first 10.0\nsecond 11.0\nfirst 12.5\nsecond 13.0\n"
+REFUSAL = "FailedPrepareDynamicResources: in use"
 
 
-def flaws(*devices: Json, attribute: str = "parent", **other: Any) -> list[Flaw]:
-    sets = [POOL, {"name": "other", "counters": {"m": {"value": "8"}}}]
-    found = resource_slice(devices=list(devices), sharedCounters=sets, **other)
-    return list(counters.overlaps_must_exclude({("d", "p"): [found]}, attribute=attribute))
+def test_one_after_the_other_is_fine() -> None:
+    must_not_overlap("pod a", "pod b", APART, warnings=[])
 
 
-WHOLE = part("whole", used="8")
+def test_both_at_a_time_is_a_finding() -> None:
+    with pytest.raises(Violation) as caught:
+        must_not_overlap("pod a", "pod b", TOGETHER, warnings=["Failed: else"])
+    assert caught.value.where == "pod a and pod b on one device"
+    assert caught.value.got == "the second one began 1.5 s before the last sign of the first one"
 
 
-def test_a_device_excludes_its_parts_and_parts_do_not_exclude_each_other() -> None:
-    assert flaws(WHOLE, part("a", "whole"), part("b", "whole")) == []
-    assert flaws(WHOLE, part("a", "whole", used="8"), part("b", "whole", used="8")) == []
+def test_a_driver_that_has_refused_meanwhile_has_done_what_it_can() -> None:
+    must_not_overlap("pod a", "pod b", TOGETHER, warnings=[REFUSAL])
 
 
-def test_a_part_with_counters_of_its_own_is_told_with_its_parent() -> None:
-    [flaw] = flaws(WHOLE, part("a", "whole"), part("b", "whole", of="other"))
-    assert flaw.where == f"device {DRIVER}/node-a/b beside 'whole'"
-    assert str(flaw.got).startswith("both can be allocated, though parent says")
-    assert flaw.field == "spec.devices[2].consumesCounters"
-
-
-def test_parts_of_parts_belong_to_the_whole() -> None:
-    inner = part("inner", "a", of="other")
-    assert len(flaws(WHOLE, part("a", "whole"), inner)) == 2
-
-
-def test_the_attribute_may_be_written_with_the_drivers_domain() -> None:
-    assert flaws(WHOLE, part("a", "whole"), attribute=f"{DRIVER}/parent") == []
-
-
-def test_devices_that_have_nothing_in_common_do_not_exclude_each_other() -> None:
-    found = flaws(part("a", "a", used="8"), part("b", "b", used="8"))
-    assert [str(flaw.got).partition(",")[0] for flaw in found] == ["only one can be allocated"]
-    assert flaws(part("a", "a", used="8"), part("b", used="8")) == []
-
-
-@pytest.mark.parametrize("lost", [part("b", "whole", used="9"), part("b", "whole", of="none")])
-def test_what_can_never_be_allocated_is_another_cases_matter(lost: Json) -> None:
-    assert flaws(WHOLE, lost) == []
-
-
-def test_compatibility_groups_exclude_too() -> None:
-    small = part("whole", used="1", compatibilityGroups=["x"])
-    assert flaws(small, part("a", "whole", used="1", compatibilityGroups=["y"])) == []
-    assert flaws(small, part("a", "whole", used="1")) == []
-    assert len(flaws(small, part("a", "whole", used="1", compatibilityGroups=["y", "x"]))) == 1
-
-
-def test_devices_that_are_parts_of_each_other_come_to_an_end() -> None:
-    assert flaws(part("a", "b", used="8"), part("b", "a", used="8")) == []
+@pytest.mark.parametrize("told", ["", "first 1.0", "second 1.0"])
+def test_without_signs_of_both_nothing_is_judged(told: str) -> None:
+    with pytest.raises(UnsupportedEnvironment, match="a folder of their node"):
+        must_not_overlap("pod a", "pod b", told, warnings=[])

@@ -32,7 +32,7 @@ from tests.sweep.pool import read_report
 
 BUNDLED = Path(__file__).parents[2] / "fake_driver" / "dra-profile.yaml"
 
-BUDGETS: Final = {"pod": 40, "release": 40}
+BUDGETS: Final = {"pod": 45, "release": 45}
 """So that what never comes is found out soon; on an idle machine a pod takes two seconds."""
 
 RUN_LIMIT_S: Final = 900.0
@@ -47,6 +47,17 @@ HEALTH: Final = {
 }
 
 OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] = {
+    "CDI-013": (
+        "",
+        {
+            "features": {
+                "CDIInjection": {"supported": False},
+                "NRIInjection": {"supported": True},
+            }
+        },
+        (),
+    ),
+    "CONF-007": ("--features=webhook", {"features": {"Webhook": {"supported": True}}}, ()),
     "HLTH-009": ("--features=health", HEALTH, ()),
 }
 """Arguments of the driver, parts of its profile, and options, where the plain driver lacks them."""

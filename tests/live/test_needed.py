@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import ClusterError
@@ -65,7 +66,7 @@ def test_a_user_without_rights_gets_none(embedded: EmbeddedCluster) -> None:
     write_kubeconfig(file, server=embedded.url, token="nobody")
     client = Client(file)
     with pytest.raises(ClusterError, match="cannot be asked"):
-        must_be_granted(client, [needed.Need(verb="create", resource=needed.resources.PODS)])
+        must_be_granted(client, [needed.Need(verb="create", resource=resources.PODS)])
     client.close()
 
 
