@@ -12,6 +12,7 @@ from pytest_dra.live.deployment import DEFAULT_NAMESPACE
 from pytest_dra.live.deployment import LABEL
 from pytest_dra.live.leftovers import room_name
 from pytest_dra.live.plan import LivePlan
+from pytest_dra.liveplanning import partners_of
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.planning import plan_of
@@ -73,7 +74,8 @@ def _created(settings: Settings, live: LivePlan) -> Iterator[str]:
     yield f"A run with --dra-cluster={cluster} may create, and removes at its end:"
     if cluster == "kind" and not settings["dra_reuse"]:
         yield f"  kind cluster {PREFIX}{RUN}, and on it:"
-    for item in ({"kind": "Namespace", "metadata": {"name": room_name(RUN)}}, *live.objects):
+    room = {"kind": "Namespace", "metadata": {"name": room_name(RUN)}}
+    for item in (room, *live.objects, *partners_of(live)):
         yield f"  {_shown(item)}"
     for resource in IN_ROOM:
         yield f"  {resource.kind} {room_name(RUN)}/*"

@@ -75,5 +75,6 @@ def must_be_allowed(settings: Settings, objects: Sequence[Json]) -> None:
             objects,
             namespace=room_name(ANY_RUN),
             allocates=settings["dra_allocator"] == REFERENCE,
+            disturbs=settings["dra_disruptive"] == "true",
         )
         must_be_granted(cluster.admin(), needs)

@@ -67,8 +67,16 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
         return _plan(settings, profile, new=new, engine=engine)
     plan = _plan(settings, profile, new=partial(_known, context), engine=None)
     if settings["dra_dry_run"] != "true":
-        must_be_allowed(settings, plan.objects)
+        must_be_allowed(settings, [*plan.objects, *partners_of(plan)])
     return dataclasses.replace(plan, shared=settings["dra_disruptive"] != "true")
+
+
+def partners_of(plan: LivePlan) -> list[Json]:
+    """What is deployed for the second driver, while a case needs it. Raises OptionError."""
+    try:
+        return plan.partner.objects() if plan.partner is not None else []
+    except (ToolError, ShipmentError) as error:
+        raise OptionError(f"the second driver's manifests: {error}") from error
 
 
 def _known(context: str, keeper: Keeper) -> WholeCluster:

@@ -188,6 +188,11 @@ class LiveBench:
             try:
                 other.must_publish()
             except Violation as violation:
+                if partner.build is None:
+                    raise UnsupportedEnvironment(
+                        f"the second driver does not come up: {violation}",
+                        way_out=f"give the nodes the image {partner.image}",
+                    ) from violation
                 raise ClusterError(f"the second driver: {violation}") from violation
             yield other
         finally:

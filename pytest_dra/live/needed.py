@@ -61,7 +61,12 @@ class Need:
 
 
 def needs_of(
-    client: Client, objects: Sequence[Json], *, namespace: str, allocates: bool
+    client: Client,
+    objects: Sequence[Json],
+    *,
+    namespace: str,
+    allocates: bool = False,
+    disturbs: bool = False,
 ) -> list[Need]:
     """Everything that a run may do.
 
@@ -70,6 +75,7 @@ def needs_of(
         objects: what is deployed.
         namespace: the run's own.
         allocates: our allocator gives devices to pods.
+        disturbs: cases run that disturb others.
 
     Raises:
         ClusterError: the cluster serves no objects of a kind.
@@ -83,6 +89,7 @@ def needs_of(
         found += _each(MAKE, kinds[key], namespace_of(item, kinds[key]) or "")
     found += _each(("delete",), resources.PODS, "") if objects else []
     found += _allocating() if allocates else []
+    found += _disturbing() if disturbs else []
     return list(dict.fromkeys(found))
 
 
@@ -105,6 +112,7 @@ def _own(namespace: str) -> Iterator[Need]:
     # A server asks for one or the other, or both, by its version.
     yield from _each(("get", "create"), resources.PODS, namespace, "exec")
     yield from _each(READ, resources.EVENTS, namespace)
+    yield from _each(("list",), resources.SERVICE_ACCOUNTS, namespace)
 
 
 def _seen() -> Iterator[Need]:
@@ -130,6 +138,12 @@ def _allocating() -> Iterator[Need]:
     yield from _each(("patch",), resources.PODS, "", "status")
     yield from _each(("create",), resources.PODS, "", "binding")
     yield from _each(("create", "patch"), resources.EVENTS)
+
+
+def _disturbing() -> Iterator[Need]:
+    """What the driver's identity must not do is tried in its name."""
+    yield from _each(("create", "delete"), resources.RESOURCE_SLICES)
+    yield from _each(("impersonate",), resources.SERVICE_ACCOUNTS)
 
 
 def must_be_granted(client: Client, needs: Sequence[Need]) -> None:
