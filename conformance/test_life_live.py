@@ -68,7 +68,7 @@ def test_life_004_forced(dra_live: LiveBench) -> None:
     dra_live.claims.delete(first)
     successor = dra_live.pod_with(dra_live.claim(dra_live.ask(pinned=True)))
     want = f"on the device of {pod}, which was deleted by force"
-    dra_live.pods.must_run(successor, want=want, nudged=True)
+    dra_live.pods.must_run(successor, want=want)
     if dra_live.profile.injection.probe is not None:
         dra_live.must_see(successor, 1)
     dra_live.node.must_forget(uid)
@@ -87,7 +87,7 @@ def test_life_005_uninstalled(dra_live: LiveBench) -> None:
     giving.no_slices(left, driver=driver.name, within_s=WIPED_S)
 
 
-@case("LIFE-007", Level.SHOULD, live=True)
+@case("LIFE-007", Level.SHOULD, live=True, disruptive=True)
 def test_life_007_quick(dra_live: LiveBench) -> None:
     """quick creation and deletion loses nothing"""
     template = dra_live.template()
@@ -112,7 +112,8 @@ def test_life_008_before(dra_live: LiveBench) -> None:
         pod = dra_live.pod_with(dra_live.claim(), node=node)
         dra_live.pods.runs_within(pod, PENDING_S)
         driver.install()
-        dra_live.pods.must_run(pod, want="after the driver was installed, which came later")
+        want = "after the driver was installed, which came later"
+        dra_live.pods.must_run(pod, want=want)
 
 
 @case("LIFE-010", Level.SHOULD, live=True)
@@ -140,7 +141,7 @@ def test_life_012_no_overlap(dra_live: LiveBench) -> None:
         dra_live.pods.delete(first, grace_s=0)
         second = _telling(dra_live, "second", file)
         want = f"on the device of {first}, deleted by force"
-        dra_live.pods.must_run(second, want=want, nudged=True)
+        dra_live.pods.must_run(second, want=want)
         told = dra_live.pods.run_in(second, ["cat", file])
         dra_live.pods.run_in(second, ["sh", "-c", f"rm -f {file} 2>/dev/null || : > {file}"])
         warned = dra_live.pods.warnings(second)

@@ -54,7 +54,8 @@ class Declared:
     run has been judged, and must return at once. ``ahead`` disturbs the driver under test, and is
     called before the first case that does so, too: what settles then settles in their time.
 
-    ``live``: the body acts on a driver on a whole cluster.
+    ``live``: the body acts on a driver on a whole cluster. ``disruptive``: it does there what the
+    cluster's other users notice, though the case as the catalogue has it does not.
     """
 
     case: Case
@@ -64,11 +65,12 @@ class Declared:
     begin: Begin | None = None
     ahead: Begin | None = None
     live: bool = False
+    disruptive: bool = False
 
     @property
     def disturbs(self) -> bool:
         """True if the case takes the driver under test down, or more."""
-        return self.case.disruptive or self.takes_down
+        return self.disruptive or self.case.disruptive or self.takes_down
 
     @property
     def takes_down(self) -> bool:
@@ -89,6 +91,7 @@ def case(
     begin: Begin | None = None,
     ahead: Begin | None = None,
     live: bool = False,
+    disruptive: bool = False,
 ) -> Callable[[Body], Body]:
     """Declare the decorated function as the body of a case of the catalogue.
 
@@ -100,6 +103,7 @@ def case(
         begin: see :class:`Declared`.
         ahead: see :class:`Declared`.
         live: see :class:`Declared`; a case can have a body of either kind.
+        disruptive: see :class:`Declared`.
 
     Raises:
         CaseError: unknown id, another level, or a docstring that is not the title.
@@ -116,7 +120,7 @@ def case(
         if title.casefold() != found.title.casefold():
             raise CaseError(f"{id}: docstring {title!r}, title in the catalogue {found.title!r}")
         known = _live if live else _declared
-        known[id] = Declared(found, body, settles, apart_s, begin, ahead, live)
+        known[id] = Declared(found, body, settles, apart_s, begin, ahead, live, disruptive)
         setattr(body, ATTRIBUTE, id)
         setattr(body, LIVE_ATTRIBUTE, live)
         return body

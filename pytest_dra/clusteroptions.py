@@ -12,7 +12,7 @@ from pytest_dra.option import Option
 CLUSTER_OPTIONS: Final = (
     Option(
         "--dra-cluster",
-        "API server and node: embedded, apiserver, kind or kubeconfig:CONTEXT",
+        "API server and node: embedded, apiserver, kind or kubeconfig[:CONTEXT]",
         "embedded",
         "CLUSTER",
     ),
@@ -38,6 +38,26 @@ CLUSTER_OPTIONS: Final = (
     ),
     Option("--dra-keep", "leave the kind cluster of the run, for --dra-reuse", "false", flag=True),
     Option("--dra-reuse", "use a kind cluster that exists, and leave it", "", "NAME"),
+    Option(
+        "--dra-disruptive",
+        "judge on a cluster of others also what disturbs them: restarts of drivers and nodes, "
+        "taints, pools that are used up",
+        "false",
+        flag=True,
+    ),
+    Option(
+        "--dra-dry-run",
+        "list what a run may create on the cluster, and what it may disturb; create nothing",
+        "false",
+        flag=True,
+    ),
+    Option(
+        "--dra-cleanup",
+        "remove what runs have left that have ended: objects on the cluster of --dra-cluster, "
+        "kind clusters, containers and networks; no test runs",
+        "false",
+        flag=True,
+    ),
     Option(
         "--dra-manifests",
         "what is deployed for the driver on a cluster: YAML, or a folder of it; by default the "

@@ -30,8 +30,8 @@ REQUEST_TIMEOUT_S = 15.0
 BODY_LIMIT = 64 * 1024 * 1024
 """Bytes read of one answer: ten times the largest list that a suite could make."""
 
-_NOT_FOUND, _REFUSED = 404, 400
-"""Status codes."""
+_REFUSED = 400
+"""Status code."""
 
 _CHUNK = 64 * 1024
 """Bytes of a watch that are read at once, at most."""
@@ -191,24 +191,13 @@ class Client:
         query = _query(fieldSelector=field_selector)
         return self._request("DELETE", resource.path(namespace=namespace), query=query)
 
-    def resource(self, api_version: str, kind: str) -> Resource | None:
-        """How the server serves a kind; None if it does not."""
-        group, _, version = api_version.rpartition("/")
-        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        try:
-            answer = self._request("GET", path)
-        except KubeError as error:
-            if error.code == _NOT_FOUND:
-                return None
-            raise
-        for each in answer.get("resources") or ():
-            if each["kind"] == kind and "/" not in each["name"]:
-                return Resource(group, version, each["name"], kind, bool(each["namespaced"]))
-        return None
+    def read(self, path: str) -> Json:
+        """What stands at a path that is of no resource: what the server is and serves."""
+        return self._request("GET", path)
 
     def server_version(self) -> str:
         """What the server says it is, like ``v1.37.2``."""
-        return str(self._request("GET", "/version").get("gitVersion") or "")
+        return str(self.read("/version").get("gitVersion") or "")
 
     def log(self, namespace: str, pod: str, container: str, *, lines: int) -> str:
         """The end of a container's output. Raises KubeError while there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from pytest_dra.clusters.kind import KindCluster
 from pytest_dra.clusters.kind import KindSettings
 from pytest_dra.clusters.kindconfig import read_config
 from pytest_dra.clusters.kindtool import find_kind
+from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.featuregates import feature_gates
@@ -31,13 +33,18 @@ from pytest_dra.live.shipment import images_of
 from pytest_dra.live.shipment import objects_of
 from pytest_dra.live.shipment import ordered
 from pytest_dra.live.shipment import put_image
+from pytest_dra.livefinding import must_be_allowed
 from pytest_dra.options import REFERENCE
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.profile import DriverProfile
+from pytest_dra.refusals import INSTALLED
+from pytest_dra.refusals import context_of
 from pytest_dra.spec import Json
 
 FAKE = "fake"
+
+New = Callable[[Keeper], WholeCluster]
 
 PRINT_S = 30.0
 """Longest wait for the fake driver to print its manifests: an interpreter's start."""
@@ -54,6 +61,29 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
             f"--dra-cluster={settings['dra_cluster']}: the driver's name is needed to find its "
             "slices: --dra-driver-name, or driver.name in the profile"
         )
+    context = context_of(settings["dra_cluster"])
+    if context is None:
+        new, engine = _kind(settings)
+        return _plan(settings, profile, new=new, engine=engine)
+    plan = _plan(settings, profile, new=partial(_known, context), engine=None)
+    if settings["dra_dry_run"] != "true":
+        must_be_allowed(settings, [*plan.objects, *partners_of(plan)])
+    return dataclasses.replace(plan, shared=settings["dra_disruptive"] != "true")
+
+
+def partners_of(plan: LivePlan) -> list[Json]:
+    """What is deployed for the second driver, while a case needs it. Raises OptionError."""
+    try:
+        return plan.partner.objects() if plan.partner is not None else []
+    except (ToolError, ShipmentError) as error:
+        raise OptionError(f"the second driver's manifests: {error}") from error
+
+
+def _known(context: str, keeper: Keeper) -> WholeCluster:
+    return KubeconfigCluster(context, keeper=keeper)
+
+
+def _kind(settings: Settings) -> tuple[New, Engine]:
     try:
         engine = find_engine(settings["dra_engine"])
         tool = find_kind(settings["dra_kind"], engine)
@@ -61,15 +91,22 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
     except ClusterError as error:
         raise OptionError(f"--dra-cluster=kind: {error}") from error
 
-    def new(keeper: Keeper) -> KindCluster:
+    def new(keeper: Keeper) -> WholeCluster:
         return KindCluster(wanted, tool=tool, engine=engine, keeper=keeper)
 
+    return new, engine
+
+
+def _plan(
+    settings: Settings, profile: DriverProfile, *, new: New, engine: Engine | None
+) -> LivePlan:
+    """What is deployed; without an engine images are not built."""
     driver = settings["dra_driver"]
     if driver.split()[:1] == [FAKE]:
         return _fake(settings, driver, new=new, engine=engine)
-    objects = _objects(settings, profile)
+    objects = [] if driver == INSTALLED else _objects(settings, profile)
     try:
-        if driver:
+        if driver and driver != INSTALLED:
             put_image(objects, driver)
     except ShipmentError as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
@@ -84,11 +121,11 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
     )
 
 
-def _partner(settings: Settings, engine: Engine) -> Partner:
+def _partner(settings: Settings, engine: Engine | None) -> Partner:
+    """Where there is no engine the nodes have to have its image, or get it from somewhere."""
     base = settings["dra_base_image"]
-    return Partner(
-        image=fakeimage.image_name(base), build=partial(fakeimage.build, engine, base=base)
-    )
+    build = partial(fakeimage.build, engine, base=base) if engine else None
+    return Partner(image=fakeimage.image_name(base), build=build)
 
 
 def _kind_settings(settings: Settings) -> KindSettings:
@@ -127,10 +164,11 @@ def _objects(settings: Settings, profile: DriverProfile) -> list[Json]:
         raise OptionError(f"--dra-manifests: {error}") from error
 
 
-def _fake(
-    settings: Settings, driver: str, *, new: Callable[[Keeper], WholeCluster], engine: Engine
-) -> LivePlan:
-    """The bundled driver: its image is built, and its manifests are those of its fault."""
+def _fake(settings: Settings, driver: str, *, new: New, engine: Engine | None) -> LivePlan:
+    """The bundled driver: its image is built, and its manifests are those of its fault.
+
+    Where there is no engine the nodes have to have the image, or get it from somewhere.
+    """
     try:
         arguments = shlex.split(driver)[1:]
         program = [sys.executable, "-m", fakeimage.MODULE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import secrets
 import tempfile
 import time
@@ -11,14 +12,18 @@ from contextlib import ExitStack
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.api.versions import nearest_version
 from pytest_dra.cases import Declared
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import KubeError
 from pytest_dra.launch import Keeper
+from pytest_dra.launch.tool import python_path
 from pytest_dra.live import LiveBench
 from pytest_dra.live.bench import LiveSetup
+from pytest_dra.live.leftovers import ended_runs
+from pytest_dra.live.leftovers import remove_run
+from pytest_dra.live.leftovers import removing
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.outcome import BenchError
 from pytest_dra.outcome import Outcome
@@ -48,6 +53,8 @@ class LiveSite:
         self._keeper = keeper
         self._cluster: WholeCluster | None = None
         self._bench: LiveBench | None = None
+        self._run = secrets.token_hex(RUN_BYTES)
+        self._kept: Keeper | None = None
         self._broken = ""
 
     @property
@@ -63,10 +70,21 @@ class LiveSite:
                 cluster = self._live.new(self._keeper())
                 self._cluster = cluster
                 cluster.start()
+                self._must_be_meant(cluster)
             except Exception as error:
                 self._broken = f"{type(error).__name__}: {error}"
                 raise
         return self._cluster
+
+    def _must_be_meant(self, cluster: WholeCluster) -> None:
+        """Raises ClusterError for a cluster of another Kubernetes than the run judges for."""
+        meant = self._plan.kubernetes
+        found = nearest_version(cluster.admin().server_version()).name
+        if found != meant:
+            raise ClusterError(
+                f"the cluster is Kubernetes {found}, and the run judges for {meant}: give "
+                f"--dra-kubernetes={found}, or another node image"
+            )
 
     @property
     def bench(self) -> LiveBench:
@@ -93,6 +111,8 @@ class LiveSite:
 
     def _deploy(self, cluster: WholeCluster) -> LiveBench:
         live = self._live
+        if not cluster.ends:
+            self._promise(cluster)
         if live.build is not None:
             live.build(self._folder())
         bench = LiveBench(
@@ -100,8 +120,8 @@ class LiveSite:
                 cluster=cluster,
                 profile=self._plan.profile,
                 driver_name=self._plan.driver_name or "",
-                run=secrets.token_hex(RUN_BYTES),
-                version=kubernetes_version(self._plan.kubernetes).with_gates(
+                run=self._run,
+                version=nearest_version(cluster.admin().server_version()).with_known_gates(
                     self._plan.feature_gates
                 ),
                 objects=live.objects,
@@ -116,6 +136,16 @@ class LiveSite:
         self._bench = bench
         bench.open()
         return bench
+
+    def _promise(self, cluster: WholeCluster) -> None:
+        """Have what is made removed if this process cannot, and what ended runs have left now."""
+        for run in ended_runs(cluster.admin()):
+            remove_run(cluster.admin(), run)
+        argv = removing(cluster.admin_kubeconfig(), self._run)
+        env = {**os.environ, "PYTHONPATH": python_path()}
+        keeper = self._keeper()
+        keeper.run_at_end(self._run, argv, env=env)
+        self._kept = keeper
 
     def _folder(self) -> Path:
         """An empty folder for the build of an image, gone at the end."""
@@ -162,3 +192,5 @@ class LiveSite:
                 left = bench.close()
                 if left:
                     raise ClusterError(f"still on the cluster: {', '.join(left)}")
+                if self._kept is not None:
+                    self._kept.forget(self._run)

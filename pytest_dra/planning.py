@@ -47,8 +47,9 @@ from pytest_dra.profile.rights import RightsError
 from pytest_dra.profile.rights import rights_of
 from pytest_dra.program import check_command
 from pytest_dra.refusals import APISERVER
-from pytest_dra.refusals import KIND
 from pytest_dra.refusals import check_cel_engine
+from pytest_dra.refusals import context_of
+from pytest_dra.refusals import is_whole
 
 DRIVER_NAME = "driver_name"
 FAKE = "fake"
@@ -78,9 +79,13 @@ def plan_of(
     """
     profile = _plugged(_profile_of(settings), calls or {})
     complete = settings.with_profile(_settings_in(profile))
+    if context_of(complete["dra_cluster"]) is not None:
+        from pytest_dra.livefinding import with_version
+
+        complete = with_version(complete)
     if complete["dra_cdi_library"] == AUTO:
         complete = complete.instead(
-            "dra_cdi_library", containerds_library(settings["dra_kubernetes"])
+            "dra_cdi_library", containerds_library(complete["dra_kubernetes"])
         )
     profile = lifted(profile) if settings.patient else profile
     return complete, _plan(complete, profile, tell)
@@ -140,7 +145,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         OptionError: there is no driver, or its program cannot be run.
     """
     check_cel_engine(settings)
-    if settings["dra_cluster"] == KIND:
+    if is_whole(settings["dra_cluster"]):
         return _on_cluster(settings, profile)
     components = _components(settings, profile)
     previous = _previous(settings, profile, components)

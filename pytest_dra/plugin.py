@@ -28,6 +28,7 @@ from pytest_dra.options import Settings
 from pytest_dra.options import check_driver_is_named
 from pytest_dra.options import check_platform
 from pytest_dra.options import resolve
+from pytest_dra.refusals import check_cluster
 from pytest_dra.refusals import check_later_features
 from pytest_dra.stash import ASKED
 from pytest_dra.stash import OBJECTS
@@ -78,13 +79,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Decide what is collected, before pytest does; each of xdist's workers does so again.
 
-    ``--dra-init`` runs no tests at all.
+    ``--dra-init``, ``--dra-dry-run`` and ``--dra-cleanup`` run no tests at all.
     """
     given = config.args_source is pytest.Config.ArgsSource.ARGS
     try:
         settings = _settings(config)
-        if settings["dra_init"] == "true" and not config.option.help:
-            return _init(config, settings)
+        status = None if config.option.help else _instead(config, settings)
+        if status is not None:
+            return status
         if settings["dra_objects"]:
             config.args = objects_collected(settings, config.args, given=given)
             return None
@@ -95,6 +97,24 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     config.args = list(collection.paths)
     config.stash[ASKED] = collection.asked
     return None
+
+
+def _instead(config: pytest.Config, settings: Settings) -> int | None:
+    """Do what is done instead of a run of tests; None if there is no such thing."""
+    if settings["dra_cleanup"] == "true":
+        check_platform()
+        check_cluster(settings)
+        from pytest_dra.cleaning import clean
+
+        return clean(settings)
+    if settings["dra_dry_run"] == "true":
+        check_driver_is_named(settings)
+        check_platform()
+        check_later_features(settings)
+        from pytest_dra.dryrun import list_run
+
+        return list_run(settings)
+    return _init(config, settings) if settings["dra_init"] == "true" else None
 
 
 def _init(config: pytest.Config, settings: Settings) -> int:

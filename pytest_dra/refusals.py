@@ -19,6 +19,30 @@ from pytest_dra.options import Settings
 EMBEDDED: Final = "embedded"
 APISERVER: Final = "apiserver"
 KIND: Final = "kind"
+KUBECONFIG: Final = "kubeconfig"
+INSTALLED: Final = "installed"
+"""Value of --dra-driver: somebody else has deployed it."""
+
+
+def context_of(cluster: str) -> str | None:
+    """The context that ``--dra-cluster`` names, "" for the current one; None for another kind."""
+    kind, _, context = cluster.partition(":")
+    return context if kind == KUBECONFIG else None
+
+
+def is_whole(cluster: str) -> bool:
+    """True for a cluster whose nodes run pods."""
+    return cluster == KIND or context_of(cluster) is not None
+
+
+def check_cluster(settings: Settings) -> None:
+    """Raises OptionError for a cluster of no known kind."""
+    cluster = settings["dra_cluster"]
+    if cluster not in (EMBEDDED, APISERVER) and not is_whole(cluster):
+        raise OptionError(
+            f"--dra-cluster: got {cluster!r}, want embedded, apiserver, kind or "
+            "kubeconfig[:CONTEXT]"
+        )
 
 
 def check_later_features(settings: Settings) -> None:
@@ -27,24 +51,22 @@ def check_later_features(settings: Settings) -> None:
     Raises:
         OptionError: one sentence that says so.
     """
+    check_cluster(settings)
     cluster = settings["dra_cluster"]
-    if cluster.startswith("kubeconfig:"):
-        raise OptionError(
-            f"--dra-cluster={cluster}: not in this release yet; "
-            f"use --dra-cluster={KIND}, {EMBEDDED} or {APISERVER}"
-        )
-    if cluster not in (EMBEDDED, APISERVER, KIND):
-        raise OptionError(
-            f"--dra-cluster: got {cluster!r}, want embedded, apiserver, kind or kubeconfig:CONTEXT"
-        )
-    if settings["dra_allocator"] == KUBE_SCHEDULER and cluster != KIND:
+    if settings["dra_allocator"] == KUBE_SCHEDULER and not is_whole(cluster):
         raise OptionError(
             f"--dra-allocator={KUBE_SCHEDULER}: no kube-scheduler runs with "
             f"--dra-cluster={cluster}; use --dra-allocator={REFERENCE}, or --dra-cluster={KIND}"
         )
     driver = settings["dra_driver"]
-    if cluster == KIND:
+    if is_whole(cluster):
         _check_deployable(driver)
+        _check_installed(settings)
+    elif driver == INSTALLED:
+        raise OptionError(
+            f"--dra-driver={INSTALLED}: on which cluster? Name it: --dra-cluster={KUBECONFIG}:"
+            f"CONTEXT, or --dra-cluster={KIND} with --dra-reuse=NAME"
+        )
     elif driver and not _is_process(driver):
         raise OptionError(
             f"--dra-driver={driver}: running an image at wire depth is not in this release yet; "
@@ -59,6 +81,20 @@ def _check_deployable(driver: str) -> None:
             f"--dra-driver={driver}: a process of this machine cannot run on the nodes of a "
             "cluster; name the driver's image, with --dra-manifests, or use "
             f"--dra-cluster={EMBEDDED}"
+        )
+
+
+def _check_installed(settings: Settings) -> None:
+    if settings["dra_driver"] != INSTALLED:
+        return
+    if settings["dra_cluster"] == KIND and not settings["dra_reuse"]:
+        raise OptionError(
+            f"--dra-driver={INSTALLED}: nothing is installed on a new cluster; use one that "
+            "exists: --dra-reuse=NAME"
+        )
+    if settings["dra_manifests"]:
+        raise OptionError(
+            f"--dra-driver={INSTALLED}: nothing is deployed; leave --dra-manifests out"
         )
 
 

@@ -58,6 +58,11 @@ BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
 """States of a prerequisite that make a case pointless; a waived one was accepted on purpose."""
 
 
+DISTURBING = "it disturbs others who use the cluster"
+DISRUPTIVE = "--dra-disruptive"
+"""Why a case is not run on a cluster of others, and what runs it."""
+
+
 class Session:
     """See the module. Nothing is started before the first case or fixture needs it.
 
@@ -318,6 +323,8 @@ class Session:
         missing = missing_inputs(case, profile)
         if missing:
             return not_run(case, input_missing(missing))
+        if self._must_spare_others and self.declared(case.id).disturbs:
+            return dataclasses.replace(not_run(case, DISTURBING), remedy=DISRUPTIVE)
         unable = self._unable(case)
         if unable is not None:
             return unsupported(case, unable)
@@ -325,6 +332,10 @@ class Session:
         if blockers:
             return not_run(case, blocked_by(blockers))
         return None
+
+    @property
+    def _must_spare_others(self) -> bool:
+        return self.plan.live is not None and self.plan.live.shared
 
     def _not_applicable(self, case: Case, profile: DriverProfile) -> str:
         plan = self.plan

@@ -111,6 +111,10 @@ class KubernetesVersion:
             )
         return dataclasses.replace(self, gates=MappingProxyType({**self.gates, **gates}))
 
+    def with_known_gates(self, gates: Mapping[str, bool]) -> KubernetesVersion:
+        """The same version with those of the gates turned that it has."""
+        return self.with_gates({gate: on for gate, on in gates.items() if gate in self.gates})
+
 
 NEEDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {gate: tuple(others) for gate, others in DATA["needs"].items()}

@@ -45,8 +45,7 @@ class Reached(Protocol):
 
 def rules_with(version: KubernetesVersion, gates: Mapping[str, bool]) -> Rules:
     """Whose answers are given: of that version, with those of the gates that it knows."""
-    known = {gate: on for gate, on in gates.items() if gate in version.gates}
-    return rules_of(version.with_gates(known))
+    return rules_of(version.with_known_gates(gates))
 
 
 class Allocator:

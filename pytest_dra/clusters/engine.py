@@ -110,6 +110,27 @@ class Engine:
             found[name] = _label(about.get("Labels"), label)
         return found
 
+    def networks(self, label: str) -> dict[str, str]:
+        """Names of all networks with a label, and the label's value."""
+        lines = self.call(
+            ["network", "ls", "--filter", f"label={label}", "--format", "{{json .}}"]
+        ).splitlines()
+        every = map(json.loads, lines)
+        return {
+            str(each.get("Name") or each.get("name")): _label(
+                each.get("Labels") or each.get("labels"), label
+            )
+            for each in every
+        }
+
+    def remove_container(self, name: str) -> None:
+        """End a container and remove it with its volumes. Raises ToolError."""
+        self.call(["rm", "--force", "--volumes", name])
+
+    def remove_network(self, name: str) -> None:
+        """Remove a network. Raises ToolError."""
+        self.call(["network", "rm", name])
+
 
 def _label(labels: object, wanted: str) -> str:
     """The value of a label, which Docker lists as text and Podman as a mapping."""

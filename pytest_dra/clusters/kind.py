@@ -18,10 +18,13 @@ from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.kindconfig import merged
 from pytest_dra.clusters.kindconfig import read_config
 from pytest_dra.clusters.kindconfig import written
+from pytest_dra.clusters.kindending import ending
+from pytest_dra.clusters.kindrecords import KindRecords
 from pytest_dra.clusters.kindtool import KindTool
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.launch import Keeper
+from pytest_dra.launch.tool import python_path
 from pytest_dra.spec import Depth
 
 PREFIX: Final = "pytest-dra-"
@@ -78,6 +81,7 @@ class KindCluster:
         self._settings = settings
         self._tool = tool
         self._keeper = keeper
+        self._records = KindRecords()
         self._directory: Path | None = None
         self._client: Client | None = None
 
@@ -111,15 +115,24 @@ class KindCluster:
             runtime_config=settings.runtime_config,
         )
         kubeconfig = self.admin_kubeconfig()
+        delete = self._tool.delete_argv(self.name, Path(os.devnull))
         if not settings.keep:
-            argv = self._tool.delete_argv(self.name, Path(os.devnull))
-            self._keeper.run_at_end(self.name, argv, env={**os.environ, **self._tool.environment})
+            self._records.note(self.name)
+            self._promise(ending(self.name, delete))
         self._tool.create(
             self.name,
             image=settings.image,
             config=written(config, directory / "kind.yaml"),
             kubeconfig=kubeconfig,
+            keeper=self._keeper,
+            log=directory / "kind.log",
         )
+        if not settings.keep:
+            self._promise(delete)
+
+    def _promise(self, argv: list[str]) -> None:
+        env = {**os.environ, **self._tool.environment, "PYTHONPATH": python_path()}
+        self._keeper.run_at_end(self.name, argv, env=env)
 
     def stop(self) -> None:
         """Delete the cluster if it is ours and not kept. Raises ClusterError."""
@@ -131,6 +144,7 @@ class KindCluster:
             return
         self._tool.delete(self.name, directory / "kubeconfig")
         self._keeper.forget(self.name)
+        self._records.forget(self.name)
 
     def admin(self) -> Client:
         """The administrator that kind has made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -9,9 +10,13 @@ from typing import Final
 from pytest_dra.clusters.engine import DOCKER
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.launch import Keeper
+from pytest_dra.launch import LaunchError
+from pytest_dra.launch.tool import ERROR_TAIL
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 from pytest_dra.launch.tool import find
+from pytest_dra.waiting import Deadline
 
 KIND: Final = "kind"
 
@@ -76,13 +81,29 @@ class KindTool:
         """Names of all clusters."""
         return [line for line in self._call("get", "clusters").split() if line]
 
-    def create(self, name: str, *, image: str, config: Path, kubeconfig: Path) -> None:
-        """Make a cluster and wait for its nodes; half a one that fails is deleted."""
+    def create(
+        self, name: str, *, image: str, config: Path, kubeconfig: Path, keeper: Keeper, log: Path
+    ) -> None:
+        """Make a cluster and wait for its nodes; half a one that fails is deleted.
+
+        The command is the keeper's, so that it does not go on where this process has ended.
+        """
         arguments = ["--name", name, "--config", str(config), "--kubeconfig", str(kubeconfig)]
         if image:
             arguments += ["--image", image]
         arguments += ["--wait", f"{READY_S}s"]
-        self._call("create", "cluster", *arguments, timeout_s=CREATE_S)
+        argv = [self.program, "create", "cluster", *arguments]
+        try:
+            made = keeper.spawn(argv, env={**os.environ, **self._env}, cwd=Path.cwd(), log=log)
+        except LaunchError as error:
+            raise ClusterError(f"kind create cluster: {error}") from error
+        code = made.wait(Deadline.after(CREATE_S))
+        if code is None:
+            made.kill()
+        if code != 0:
+            how = f"failed with status {code}" if code is not None else "has not ended in time"
+            said = made.log_tail(ERROR_TAIL).strip()
+            raise _remedied(ToolError(f"kind create cluster {how}: {said}", code=code, said=said))
 
     def delete_argv(self, name: str, kubeconfig: Path) -> list[str]:
         """What deletes a cluster, for somebody else to run."""
@@ -121,9 +142,14 @@ class KindTool:
         try:
             return call([self.program, *arguments], timeout_s=timeout_s, env=self._env)
         except ToolError as error:
-            said = error.said.lower()
-            remedy = next((what for sign, what in _REMEDIES if sign in said), "")
-            raise ClusterError(f"{error}{f'. What to do: {remedy}' if remedy else ''}") from error
+            raise _remedied(error) from error
+
+
+def _remedied(error: ToolError) -> ClusterError:
+    """With what to do, where that is known."""
+    said = error.said.lower()
+    remedy = next((what for sign, what in _REMEDIES if sign in said), "")
+    return ClusterError(f"{error}{f'. What to do: {remedy}' if remedy else ''}")
 
 
 def find_kind(wanted: str, engine: Engine) -> KindTool:

@@ -41,6 +41,12 @@ def find(program: str) -> str | None:
     return shutil.which(program)
 
 
+def python_path() -> str:
+    """PYTHONPATH for a Python that runs a module of this package, installed or not."""
+    given = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([str(Path(__file__).parents[2]), *([given] if given else [])])
+
+
 def call(
     argv: Sequence[str],
     *,

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
+from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.api.versions import nearest_version
@@ -33,6 +35,7 @@ from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
+from pytest_dra.live.leftovers import room_name
 from pytest_dra.live.node import LiveNode
 from pytest_dra.live.partner import NAME as PARTNER
 from pytest_dra.live.partner import Partner
@@ -48,6 +51,14 @@ from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+ACCOUNT_S: Final = 10.0
+"""Longest wait for the default ServiceAccount of a new namespace."""
+
+EVERY_S: Final = 0.2
+"""Between two looks for it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +99,7 @@ class LiveBench:
         self._setup = setup
         self._client: Client = setup.cluster.admin()
         self.profile = setup.profile
-        self.namespace = f"dra-{setup.run}"
+        self.namespace = room_name(setup.run)
         self.claims = Claims(self._client, self.namespace, self.profile.budgets)
         self.pods = Pods(self._client, self.namespace, self.profile.budgets)
         self.driver = LiveDriver(
@@ -137,10 +148,15 @@ class LiveBench:
         self._room.apply()
         self.driver.install()
         self.allocator.__enter__()
+        # A pod that comes before the namespace's account is refused.
+        poll(self._accounts, Deadline.after(ACCOUNT_S), every_s=EVERY_S)
 
     def stop(self) -> None:
         """End what acts from here; what is on the cluster stays."""
         self.allocator.__exit__(None, None, None)
+
+    def _accounts(self) -> list[Json]:
+        return self._client.list(resources.SERVICE_ACCOUNTS, namespace=self.namespace)
 
     def close(self) -> list[str]:
         """Remove everything that was made; what is left, in words."""
@@ -157,7 +173,8 @@ class LiveBench:
         partner, setup = self._setup.partner, self._setup
         if partner is None:
             raise ClusterError("this run has no second driver")
-        partner.build(setup.folder())
+        if partner.build is not None:
+            partner.build(setup.folder())
         setup.cluster.load(partner.image)
         try:
             objects = partner.objects()
@@ -171,6 +188,11 @@ class LiveBench:
             try:
                 other.must_publish()
             except Violation as violation:
+                if partner.build is None:
+                    raise UnsupportedEnvironment(
+                        f"the second driver does not come up: {violation}",
+                        way_out=f"give the nodes the image {partner.image}",
+                    ) from violation
                 raise ClusterError(f"the second driver: {violation}") from violation
             yield other
         finally:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Final
 
 from pytest_dra.api.resources import Resource
+from pytest_dra.clusters.discovery import kind_of
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
@@ -16,6 +18,9 @@ from pytest_dra.waiting import poll
 
 LABEL: Final = "pytest-dra.dev/run"
 """Label of everything that a run makes on a cluster; its value is the run."""
+
+OWNER: Final = "pytest-dra.dev/owner"
+"""Annotation beside it: which process the run is, by which ``--dra-cleanup`` tells its end."""
 
 GONE_S: Final = 120.0
 """Longest wait for the end of what was deleted: namespaces with pods take some tens of seconds."""
@@ -42,6 +47,7 @@ class Deployment:
         self._client = client
         self._run = run
         self._objects = objects
+        self._owner = Owner.here().written()
         self._made: list[tuple[Resource, str | None, str]] = []
         self._kinds: dict[tuple[str, str], Resource] = {}
 
@@ -58,10 +64,9 @@ class Deployment:
         resource = self._served(item)
         metadata = dict(item.get("metadata") or {})
         metadata["labels"] = {**(metadata.get("labels") or {}), LABEL: self._run}
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), OWNER: self._owner}
         name = str(metadata.get("name") or "")
-        namespace = (
-            (metadata.get("namespace") or DEFAULT_NAMESPACE) if resource.namespaced else None
-        )
+        namespace = namespace_of(item, resource)
         shown = f"{item['kind']} {f'{namespace}/' if namespace else ''}{name}"
         try:
             made = self._client.create(
@@ -70,8 +75,9 @@ class Deployment:
         except KubeError as error:
             if error.code == _CONFLICT:
                 raise ClusterError(
-                    f"{shown} exists on the cluster and is not of this run: remove it, or judge "
-                    "what is installed with --dra-driver=installed"
+                    f"{shown} exists on the cluster and is not of this run: remove it (pytest "
+                    "--dra-cleanup, if a run has left it), or judge what is installed with "
+                    "--dra-driver=installed"
                 ) from error
             raise ClusterError(f"{shown} cannot be made: {error}") from error
         self._made.append((resource, namespace, str(made["metadata"]["name"])))
@@ -79,10 +85,7 @@ class Deployment:
     def _served(self, item: Json) -> Resource:
         key = (str(item["apiVersion"]), str(item["kind"]))
         if key not in self._kinds:
-            found = self._client.resource(*key)
-            if found is None:
-                raise ClusterError(f"the cluster serves no {key[1]} of {key[0]}")
-            self._kinds[key] = found
+            self._kinds[key] = resource_of(self._client, item)
         return self._kinds[key]
 
     def remove(self) -> list[str]:
@@ -110,3 +113,26 @@ class Deployment:
         except KubeError as error:
             return error.code != _NOT_FOUND
         return True
+
+
+def resource_of(client: Client, item: Json) -> Resource:
+    """How the server serves the kind of an object.
+
+    Raises:
+        ClusterError: it does not, or cannot be asked.
+    """
+    version, kind = str(item["apiVersion"]), str(item["kind"])
+    try:
+        found = kind_of(client, version, kind)
+    except KubeError as error:
+        raise ClusterError(f"{kind} of {version}: {error}") from error
+    if found is None:
+        raise ClusterError(f"the cluster serves no {kind} of {version}")
+    return found
+
+
+def namespace_of(item: Json, resource: Resource) -> str | None:
+    """Where an object is made; None for one that is in no namespace."""
+    if not resource.namespaced:
+        return None
+    return str((item.get("metadata") or {}).get("namespace") or DEFAULT_NAMESPACE)

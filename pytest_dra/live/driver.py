@@ -20,6 +20,7 @@ from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.launch import Component
 from pytest_dra.launch import LaunchError
+from pytest_dra.live import installed
 from pytest_dra.live.deployment import Deployment
 from pytest_dra.live.node import CDI_DIRECTORIES
 from pytest_dra.live.node import KUBELET
@@ -33,6 +34,9 @@ from pytest_dra.waiting import poll
 
 DEPLOYED_S: Final = 120.0
 """Longest way from the manifests to the first slices: the plugin's pod has to start before."""
+
+INSTALLED_S: Final = 10.0
+"""Longest wait for the slices of an installed driver, which should be there."""
 
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
@@ -133,12 +137,15 @@ class LiveDriver:
         Raises:
             Violation: there is none in time, with what the driver's pods say.
         """
-        found = poll(self.slices, Deadline.after(DEPLOYED_S), every_s=EVERY_S)
+        within_s = DEPLOYED_S if self.objects else INSTALLED_S
+        found = poll(self.slices, Deadline.after(within_s), every_s=EVERY_S)
         if not found:
             raise Violation(
                 f"ResourceSlices of {self.name}",
                 got=f"none; {self._told()}",
-                want=f"published within {DEPLOYED_S:g} s after the driver was deployed",
+                want=f"published within {DEPLOYED_S:g} s after the driver was deployed"
+                if self.objects
+                else "published by the driver that is installed",
             )
         return found
 
@@ -180,13 +187,18 @@ class LiveDriver:
     # its pods
 
     def pods(self) -> list[Json]:
-        """The pods in the namespaces of its workloads."""
+        """The pods in the namespaces of its workloads; of an installed driver its plugin's."""
+        if not self.objects:
+            return self.plugin_pods()
         namespaces = {each.namespace for each in workloads_of(self.objects)}
         found = self._client.list(resources.PODS)
         return [each for each in found if each["metadata"]["namespace"] in namespaces]
 
     def plugin_pods(self) -> list[Json]:
         """The pods of the kubelet plugin's DaemonSets."""
+        if not self.objects:
+            nodes = {str(each["spec"].get("nodeName")) for each in self.slices()}
+            return installed.plugins_of(self.name, self._client.list(resources.PODS), nodes=nodes)
         names = {(each.namespace, each.name) for each in plugins_of(self.objects)}
         return [
             each

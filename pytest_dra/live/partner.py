@@ -40,10 +40,10 @@ _OTHERWISE: Final = (
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Partner:
-    """``image`` of the second driver, and what makes it in an empty folder."""
+    """``image`` of the second driver, and what makes it in an empty folder; None: nodes get it."""
 
     image: str
-    build: Callable[[Path], None]
+    build: Callable[[Path], None] | None
 
     def objects(self) -> list[Json]:
         """What is deployed. Raises ToolError, ShipmentError."""

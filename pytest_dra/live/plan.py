@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.launch import Keeper
@@ -23,6 +24,7 @@ class LivePlan:
         images: given to the nodes before, where the local engine has them.
         pod_image: of the pods that use devices.
         own_allocator: ours gives devices to pods, else the cluster's kube-scheduler.
+        shared: others use the cluster, so that cases which disturb them are not run.
         feature_gates: those of the cluster that are not at their defaults.
         build: makes the images that are built for the run; None: there are none.
         partner: a second driver, for cases that need one.
@@ -32,7 +34,10 @@ class LivePlan:
     objects: tuple[Json, ...]
     images: tuple[str, ...]
     pod_image: str
-    own_allocator: bool
-    feature_gates: Mapping[str, bool]
+    own_allocator: bool = False
+    feature_gates: Mapping[str, bool] = dataclasses.field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    shared: bool = False
     build: Callable[[Path], None] | None = None
     partner: Partner | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import suppress
@@ -95,19 +94,18 @@ class Pods:
             raise
         return found if found["metadata"]["uid"] == pod.uid else None
 
-    def must_run(self, pod: Pod, *, want: str = "", nudged: bool = False) -> Json:
-        """Wait until all containers of a pod run; the pod.
+    def must_run(self, pod: Pod, *, want: str = "") -> Json:
+        """Wait until all containers of a pod run; the pod. ``want``: what a finding says besides.
 
-        ``want``: what else is said of it in a finding. ``nudged``: its kubelet is made to look
-        again and again, which after a failed Prepare it does by itself a minute later only.
+        Its kubelet is made to look again and again: by itself it does so a minute later only where
+        a Prepare has failed, for instance since the driver published before it had registered.
 
         Raises:
             Violation: they do not, with what the cluster says of it.
             ClusterError: for a reason that is none of the driver's.
         """
         within_s = self._budgets.pod
-        nudge = self._nudge if nudged else None
-        if self.runs_within(pod, within_s, meanwhile=nudge):
+        if self.runs_within(pod, within_s):
             return self.state(pod) or {}
         raise Violation(
             f"{pod}",
@@ -115,13 +113,8 @@ class Pods:
             want=f"all containers running within {within_s:g} s{want and f', {want}'}",
         )
 
-    def runs_within(
-        self, pod: Pod, seconds: float, *, meanwhile: Callable[[Pod], None] | None = None
-    ) -> bool:
-        """Wait for the pod to run, so long at most. Raises ClusterError as :meth:`must_run`.
-
-        ``meanwhile`` is called from time to time with a pod that does not run yet.
-        """
+    def runs_within(self, pod: Pod, seconds: float) -> bool:
+        """Wait for the pod to run, so long at most. Raises ClusterError as :meth:`must_run`."""
         next_one = Deadline.after(NUDGE_S)
 
         def runs() -> bool:
@@ -129,9 +122,9 @@ class Pods:
             state = self.state(pod) or {}
             _must_have_images(pod, state)
             found = _runs(state)
-            if meanwhile is not None and not found and next_one.passed:
+            if not found and next_one.passed:
                 next_one = Deadline.after(NUDGE_S)
-                meanwhile(pod)
+                self._nudge(pod)
             return found
 
         return bool(poll(runs, Deadline.after(seconds), every_s=EVERY_S))

@@ -6,6 +6,7 @@ from typing import Final
 
 from pytest_dra.api.resources import RESOURCE_GROUP
 from pytest_dra.api.resources import Resource
+from pytest_dra.clusters.discovery import kind_of
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
@@ -28,7 +29,7 @@ SHOWN: Final = 200
 def served(client: Client) -> list[str]:
     """The versions of the group that the server has claims in. Raises KubeError."""
     return [
-        each for each in VERSIONS if client.resource(f"{RESOURCE_GROUP}/{each}", CLAIM) is not None
+        each for each in VERSIONS if kind_of(client, f"{RESOURCE_GROUP}/{each}", CLAIM) is not None
     ]
 
 

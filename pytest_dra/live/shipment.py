@@ -75,7 +75,7 @@ def ordered(objects: Iterable[Json]) -> list[Json]:
             raise ShipmentError(
                 f"manifests: an object without apiVersion or kind: {str(each)[:SHOWN]}"
             )
-    return sorted(found, key=_rank)
+    return sorted(found, key=rank_of)
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -85,7 +85,8 @@ def _files(path: Path) -> Iterator[Path]:
     yield from (each for each in sorted(path.rglob("*")) if each.suffix in ENDINGS)
 
 
-def _rank(item: Json) -> int:
+def rank_of(item: Json) -> int:
+    """Place of an object in the order in which they are made."""
     kind = item["kind"]
     if kind in FIRST:
         return FIRST.index(kind)

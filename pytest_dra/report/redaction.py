@@ -33,9 +33,11 @@ PATTERNS = (
     (re.compile(r"\beyJ[A-Za-z0-9_-]{10,}(\.[A-Za-z0-9_-]*){0,2}"), REDACTED),
     # https://user:password@host
     (re.compile(r"(?<=://)[^\s/@:]{1,256}:[^\s/@]{1,256}@"), f"{REDACTED}@"),
-    # kubeconfig=/home/someone/.kube/config, but not kubeconfig={kubeconfig}
+    # kubeconfig=/home/someone/.kube/config, but not kubeconfig={kubeconfig}, nor a context
     (
-        re.compile(r"(?i)(kubeconfig(?:=|\s+|:\s*))(?=[^\s{}'\",]*[/\\])[^\s{}'\",]+"),
+        re.compile(
+            r"(?i)((?<!--dra-cluster=)kubeconfig(?:=|\s+|:\s*))(?=[^\s{}'\",]*[/\\])[^\s{}'\",]+"
+        ),
         rf"\1{REDACTED}",
     ),
     # --token=x, PASSWORD=x, "apiKey": "x"

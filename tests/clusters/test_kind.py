@@ -14,6 +14,7 @@ import pytest
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.kind import KindCluster
 from pytest_dra.clusters.kind import KindSettings
+from pytest_dra.clusters.kindrecords import KindRecords
 from pytest_dra.clusters.kindtool import KindTool
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch import Keeper
@@ -49,6 +50,13 @@ def keeper() -> Iterator[Keeper]:
         yield made
 
 
+@pytest.fixture(autouse=True)
+def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KindRecords:
+    """Where clusters are written down, in a folder of the test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return KindRecords()
+
+
 def cluster(settings: KindSettings, kind: Stub, docker: Stub, keeper: Keeper) -> KindCluster:
     engine = Engine(docker.program)
     tool = KindTool(kind.program, engine)
@@ -60,11 +68,14 @@ def verbs(kind: Stub) -> list[str]:
 
 
 def test_a_cluster_of_the_run_is_created_and_deleted_once(
-    kind: Stub, docker: Stub, keeper: Keeper
+    kind: Stub, docker: Stub, keeper: Keeper, records: KindRecords
 ) -> None:
     made = cluster(KindSettings(nodes=2, feature_gates={"A": True}), kind, docker, keeper)
     made.start()
     folder = made.admin_kubeconfig().parent
+    owner = records.owner(made.name)
+    assert owner is not None
+    assert owner.pid == os.getpid()
     assert "A: true" in (folder / "kind.yaml").read_text()
     made.stop()
     made.stop()
@@ -74,6 +85,7 @@ def test_a_cluster_of_the_run_is_created_and_deleted_once(
     assert name.startswith("pytest-dra-")
     assert all(name in call for call in kind.calls()[1:])
     assert not folder.exists()
+    assert records.known() == []
 
 
 def test_one_whose_creation_fails_is_deleted_by_the_keeper(
@@ -87,9 +99,12 @@ def test_one_whose_creation_fails_is_deleted_by_the_keeper(
     assert verbs(kind)[-1] == "delete cluster"
 
 
-def test_one_that_is_kept_stays(kind: Stub, docker: Stub, keeper: Keeper) -> None:
+def test_one_that_is_kept_stays_and_no_cleanup_knows_it(
+    kind: Stub, docker: Stub, keeper: Keeper, records: KindRecords
+) -> None:
     made = cluster(KindSettings(keep=True), kind, docker, keeper)
     made.start()
+    assert records.known() == []
     assert made.ours
     assert not made.ends
     made.stop()

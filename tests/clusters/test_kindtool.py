@@ -11,6 +11,7 @@ from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.kindtool import KindTool
 from pytest_dra.clusters.kindtool import find_kind
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.launch import Keeper
 from tests.clusters.stubs import Stub
 from tests.clusters.stubs import said
 
@@ -21,9 +22,22 @@ def tool(stub: Stub, engine: str = "docker") -> KindTool:
     return KindTool(stub.program, Engine(engine))
 
 
+def create(stub: Stub, *, folder: Path, image: str = "") -> None:
+    """Let the command make a cluster."""
+    with Keeper() as keeper:
+        tool(stub).create(
+            "c",
+            image=image,
+            config=Path("/c.yaml"),
+            kubeconfig=Path("/k"),
+            keeper=keeper,
+            log=folder / "kind.log.txt",
+        )
+
+
 def test_a_cluster_is_created_with_its_own_kubeconfig_and_waited_for(tmp_path: Path) -> None:
     stub = Stub(tmp_path, "kind")
-    tool(stub).create("c", image="node:1", config=Path("/c.yaml"), kubeconfig=Path("/k"))
+    create(stub, image="node:1", folder=tmp_path)
     assert stub.calls() == [
         [
             *("create", "cluster", "--name", "c", "--config", "/c.yaml", "--kubeconfig", "/k"),
@@ -34,7 +48,7 @@ def test_a_cluster_is_created_with_its_own_kubeconfig_and_waited_for(tmp_path: P
 
 def test_without_an_image_kind_takes_its_own(tmp_path: Path) -> None:
     stub = Stub(tmp_path, "kind")
-    tool(stub).create("c", image="", config=Path("/c.yaml"), kubeconfig=Path("/k"))
+    create(stub, folder=tmp_path)
     assert "--image" not in stub.calls()[0]
 
 
@@ -82,7 +96,7 @@ def test_what_kind_says_in_trouble_is_told_with_what_to_do(
 ) -> None:
     stub = Stub(tmp_path, "kind", said(1, err=f"ERROR: {text}\n"))
     with pytest.raises(ClusterError) as caught:
-        tool(stub).create("c", image="", config=Path("/c"), kubeconfig=Path("/k"))
+        create(stub, folder=tmp_path)
     told = str(caught.value)
     assert text in told
     assert "failed with status 1" in told

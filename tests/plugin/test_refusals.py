@@ -50,9 +50,9 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
             "'fake', or judge the image on a cluster: --dra-cluster=kind",
         ),
         (
-            "--dra-cluster=kubeconfig:prod",
-            "--dra-cluster=kubeconfig:prod: not in this release yet; "
-            "use --dra-cluster=kind, embedded or apiserver",
+            "--dra-driver=installed",
+            "--dra-driver=installed: on which cluster? Name it: --dra-cluster=kubeconfig:CONTEXT, "
+            "or --dra-cluster=kind with --dra-reuse=NAME",
         ),
         (
             "--dra-case=LIFE-001",
@@ -60,7 +60,7 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "--dra-cluster=minikube",
-            "--dra-cluster: got 'minikube', want embedded, apiserver, kind or kubeconfig:CONTEXT",
+            "--dra-cluster: got 'minikube', want embedded, apiserver, kind or kubeconfig[:CONTEXT]",
         ),
         (
             "--dra-allocator=kube-scheduler",

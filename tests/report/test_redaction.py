@@ -46,6 +46,8 @@ def test_credentials_are_taken_out(text: str, wanted: str) -> None:
     [
         "driver --kubeconfig={kubeconfig} --node={node}",
         "--dra-cluster=kubeconfig:my-context",
+        "--dra-cluster=kubeconfig:arn:aws:eks:eu-1:1:cluster/gpus",
+        "--dra-cluster=kubeconfig: --dra-pod-image=registry.example/busybox",
         "the token of the claim is wrong",
         "a bearer of news",
         "api create resourceslices -> 201",

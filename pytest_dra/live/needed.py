@@ -1,0 +1,173 @@
+"""What a run must be allowed to do on a cluster of others, asked before anything is made."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from pytest_dra.api import resources
+from pytest_dra.api.resources import Resource
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
+from pytest_dra.live.deployment import namespace_of
+from pytest_dra.live.deployment import resource_of
+from pytest_dra.spec import Json
+
+REVIEWS: Final = Resource(
+    "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False
+)
+
+AT_ONCE: Final = 8
+"""Questions that are asked at the same time: there are some tens, of a round trip each."""
+
+READ: Final = ("get", "list")
+MAKE: Final = ("create", "get", "list", "delete")
+WATCH: Final = ("get", "list", "watch")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One verb on a resource; ``namespace`` "": in all, or the resource is in none."""
+
+    verb: str
+    resource: Resource
+    namespace: str = ""
+    subresource: str = ""
+
+    @property
+    def what(self) -> str:
+        """Resource and namespace in words."""
+        name = self.resource.plural + (f"/{self.subresource}" if self.subresource else "")
+        group = f".{self.resource.group}" if self.resource.group else ""
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{name}{group}{where}"
+
+    def body(self) -> Json:
+        """The question as an object."""
+        about = {
+            "verb": self.verb,
+            "group": self.resource.group,
+            "version": self.resource.version,
+            "resource": self.resource.plural,
+            "subresource": self.subresource,
+            "namespace": self.namespace,
+        }
+        return {"spec": {"resourceAttributes": {key: each for key, each in about.items() if each}}}
+
+
+def needs_of(
+    client: Client,
+    objects: Sequence[Json],
+    *,
+    namespace: str,
+    allocates: bool = False,
+    disturbs: bool = False,
+) -> list[Need]:
+    """Everything that a run may do.
+
+    Args:
+        client: of the cluster.
+        objects: what is deployed.
+        namespace: the run's own.
+        allocates: our allocator gives devices to pods.
+        disturbs: cases run that disturb others.
+
+    Raises:
+        ClusterError: the cluster serves no objects of a kind.
+    """
+    found = [*_own(namespace), *_seen()]
+    kinds: dict[tuple[str, str], Resource] = {}
+    for item in objects:
+        key = (str(item["apiVersion"]), str(item["kind"]))
+        if key not in kinds:
+            kinds[key] = resource_of(client, item)
+        found += _each(MAKE, kinds[key], namespace_of(item, kinds[key]) or "")
+    found += _each(("delete",), resources.PODS, "") if objects else []
+    found += _allocating() if allocates else []
+    found += _disturbing() if disturbs else []
+    return list(dict.fromkeys(found))
+
+
+def _each(
+    verbs: Iterable[str], resource: Resource, namespace: str = "", subresource: str = ""
+) -> Iterator[Need]:
+    for verb in verbs:
+        yield Need(verb=verb, resource=resource, namespace=namespace, subresource=subresource)
+
+
+def _own(namespace: str) -> Iterator[Need]:
+    """What is made in the run's namespace, and that itself."""
+    yield from _each(MAKE, resources.NAMESPACES)
+    for resource in (
+        resources.PODS,
+        resources.RESOURCE_CLAIMS,
+        resources.RESOURCE_CLAIM_TEMPLATES,
+    ):
+        yield from _each(MAKE, resource, namespace)
+    # A server asks for one or the other, or both, by its version.
+    yield from _each(("get", "create"), resources.PODS, namespace, "exec")
+    yield from _each(READ, resources.EVENTS, namespace)
+    yield from _each(("list",), resources.SERVICE_ACCOUNTS, namespace)
+
+
+def _seen() -> Iterator[Need]:
+    """What is looked at everywhere."""
+    yield from _each(READ, resources.RESOURCE_SLICES)
+    yield from _each(READ, resources.DEVICE_CLASSES)
+    yield from _each(("list",), resources.PODS)
+    yield from _each(("get",), resources.PODS, "", "log")
+
+
+def _allocating() -> Iterator[Need]:
+    for resource in (
+        resources.PODS,
+        resources.NODES,
+        resources.RESOURCE_CLAIMS,
+        resources.RESOURCE_CLAIM_TEMPLATES,
+        resources.RESOURCE_SLICES,
+        resources.DEVICE_CLASSES,
+    ):
+        yield from _each(WATCH, resource)
+    yield from _each(("update", "patch"), resources.RESOURCE_CLAIMS)
+    yield from _each(("update", "patch"), resources.RESOURCE_CLAIMS, "", "status")
+    yield from _each(("patch",), resources.PODS, "", "status")
+    yield from _each(("create",), resources.PODS, "", "binding")
+    yield from _each(("create", "patch"), resources.EVENTS)
+
+
+def _disturbing() -> Iterator[Need]:
+    """What the driver's identity must not do is tried in its name."""
+    yield from _each(("create", "delete"), resources.RESOURCE_SLICES)
+    yield from _each(("impersonate",), resources.SERVICE_ACCOUNTS)
+
+
+def must_be_granted(client: Client, needs: Sequence[Need]) -> None:
+    """Ask for each right whether this user has it.
+
+    Raises:
+        ClusterError: some are missing, all of them in one sentence; or the server cannot be asked.
+    """
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            granted = list(pool.map(lambda need: _has(client, need), needs))
+    except KubeError as error:
+        raise ClusterError(f"what this user may do cannot be asked: {error}") from error
+    missing: dict[str, list[str]] = {}
+    for need, is_granted in zip(needs, granted, strict=True):
+        if not is_granted:
+            missing.setdefault(need.what, []).append(need.verb)
+    if missing:
+        told = "; ".join(f"{', '.join(verbs)} {what}" for what, verbs in missing.items())
+        raise ClusterError(
+            f"this user may not: {told}. Nothing was made; use a user who may, see README"
+        )
+
+
+def _has(client: Client, need: Need) -> bool:
+    answer = client.create(REVIEWS, need.body())
+    return bool((answer.get("status") or {}).get("allowed"))

@@ -1,0 +1,173 @@
+"""The driver on a cluster: what is deployed, what it publishes, and what it may not write."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_dra.api import resources
+from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.checks.workloads import plugins_among
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import Client
+from pytest_dra.live import driver as module
+from pytest_dra.live import partner
+from pytest_dra.live import screening
+from pytest_dra.live.deployment import LABEL
+from pytest_dra.live.driver import LiveDriver
+from pytest_dra.live.foreign import Foreign
+from pytest_dra.live.partner import Partner
+from pytest_dra.live.shipment import ordered
+from pytest_dra.live.shipment import workloads_of
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+
+NAME, NODE, CLASS = "fake.dra.example", "node-1", "gpu.fake.dra.example"
+GOOD = {"apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig", "mode": "shared"}
+
+
+def manifests(*arguments: str) -> list[dict[str, Any]]:
+    """What the bundled driver ships."""
+    command = [sys.executable, "-m", "pytest_dra.fake_driver", "--print-manifests", *arguments]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    return ordered(yaml.safe_load_all(done.stdout))
+
+
+def driver_of(client: Client, objects: list[dict[str, Any]]) -> LiveDriver:
+    return LiveDriver(client, name=NAME, version=kubernetes_version(), run="r1", objects=objects)
+
+
+@pytest.fixture
+def driver(client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveDriver]:
+    monkeypatch.setattr(module, "DEPLOYED_S", 0.2)
+    made = driver_of(client, manifests("--features=webhook"))
+    made.install()
+    yield made
+    made.uninstall()
+    made.sweep()
+
+
+def publish(client: Client, *, node: str = NODE, kinds: tuple[str, ...] = ("gpu",)) -> None:
+    devices = [
+        {"name": f"{kind}-{n}", "attributes": {"kind": {"string": kind}, "index": {"int": n}}}
+        for n, kind in enumerate(kinds)
+    ]
+    client.create(
+        resources.RESOURCE_SLICES,
+        {
+            "metadata": {"name": f"slice-of-{node}"},
+            "spec": {
+                "driver": NAME,
+                "nodeName": node,
+                "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+                "devices": devices,
+            },
+        },
+    )
+
+
+def test_what_is_deployed_is_labelled_and_goes_again(client: Client, driver: LiveDriver) -> None:
+    (found,) = client.list(resources.DEVICE_CLASSES, label_selector=f"{LABEL}=r1")
+    assert found["metadata"]["name"] == CLASS
+    assert driver.uninstall() == []
+    assert client.list(resources.DEVICE_CLASSES, label_selector=f"{LABEL}=r1") == []
+
+
+def test_what_is_there_already_is_not_taken_over(client: Client, driver: LiveDriver) -> None:
+    other = driver_of(client, driver.objects[:])  # type: ignore[arg-type]
+    with pytest.raises(ClusterError, match="exists on the cluster and is not of this run"):
+        other.install()
+    assert len(client.list(resources.DEVICE_CLASSES)) == 1
+
+
+def test_a_driver_that_publishes_nothing_is_told(driver: LiveDriver) -> None:
+    with pytest.raises(Violation, match=r"none; no pod of the driver"):
+        driver.must_publish()
+
+
+def test_devices_are_those_of_the_class_on_the_first_node(
+    client: Client, driver: LiveDriver
+) -> None:
+    publish(client, kinds=("gpu", "nic", "gpu"))
+    publish(client, node="node-2")
+    assert driver.nodes() == ["node-1", "node-2"]
+    assert [device["name"] for _, device in driver.devices(CLASS)] == ["gpu-0", "gpu-2"]
+    selector = f'device.attributes["{NAME}"].index == 2'
+    assert [device["name"] for _, device in driver.devices(CLASS, selector)] == ["gpu-2"]
+    with pytest.raises(ClusterError, match="DeviceClass none"):
+        driver.devices("none")
+
+
+def test_a_driver_that_is_away_comes_back(client: Client, driver: LiveDriver) -> None:
+    with driver.away():
+        assert client.list(resources.DEVICE_CLASSES) == []
+    assert len(client.list(resources.DEVICE_CLASSES)) == 1
+    with driver.away():
+        driver.install()
+    assert len(client.list(resources.DEVICE_CLASSES)) == 1
+
+
+def test_what_somebody_else_has_installed_is_left_alone(client: Client) -> None:
+    with pytest.raises(UnsupportedEnvironment, match="installed by somebody else"):
+        driver_of(client, []).must_be_ours()
+    with pytest.raises(UnsupportedEnvironment), driver_of(client, []).away():
+        pass
+
+
+def foreign(client: Client, driver: LiveDriver) -> Foreign:
+    (plugin,) = plugins_among(workloads_of(driver.objects))
+    return Foreign(client, driver=NAME, node=NODE, plugin=plugin, run="r1")
+
+
+def test_the_shipped_policy_refuses_slices_of_others(client: Client, driver: LiveDriver) -> None:
+    foreign(client, driver).must_be_refused()
+    assert driver.slices() == []
+
+
+def test_without_the_policy_what_is_accepted_is_told(client: Client) -> None:
+    made = driver_of(client, manifests("--fault=SEC-003"))
+    made.install()
+    try:
+        with pytest.raises(Violation) as caught:
+            foreign(client, made).must_be_refused()
+    finally:
+        made.uninstall()
+    assert caught.value.got == (
+        "accepted: create one of another node, delete one of another node, "
+        "create one of all nodes, delete one of all nodes"
+    )
+    assert made.slices() == []
+
+
+def test_bad_configuration_is_refused_in_each_served_version(
+    client: Client, driver: LiveDriver, namespace: str
+) -> None:
+    assert screening.served(client)[0] == "v1"
+    for version in screening.served(client):
+        for kind in screening.KINDS:
+            good = screening.body(kind, version, CLASS, NAME, GOOD)
+            bad = screening.body(kind, version, CLASS, NAME, {**GOOD, "mode": "upside-down"})
+            screening.must_be_taken(client, good, namespace)
+            screening.must_be_refused(client, bad, namespace)
+            with pytest.raises(Violation, match="want: taken"):
+                screening.must_be_taken(client, bad, namespace)
+            with pytest.raises(Violation, match="got:  'taken'"):
+                screening.must_be_refused(client, good, namespace)
+
+
+def test_the_second_driver_has_another_name_everywhere() -> None:
+    objects = Partner(image="localhost/dra-fake-driver:1", build=lambda _: None).objects()
+    text = yaml.safe_dump_all(objects)
+    assert NAME not in text.replace(partner.NAME, "")
+    (workload,) = workloads_of(objects)
+    (_, container), *_ = workload.containers
+    assert container["command"] == ["dra-fake-driver"]
+    assert container["args"] == [f"--driver-name={partner.NAME}"]
+    assert container["image"] == "localhost/dra-fake-driver:1"
+    (found,) = (each for each in objects if each["kind"] == "DeviceClass")
+    assert found["metadata"]["name"] == partner.DEVICE_CLASS

@@ -1,0 +1,167 @@
+"""A run's cluster and bench are made once, judged on, and removed; on a cluster without nodes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_dra.api import resources
+from pytest_dra.cases import Declared
+from pytest_dra.catalogue import catalogue
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.whole import WholeCluster
+from pytest_dra.kube import Client
+from pytest_dra.launch import Keeper
+from pytest_dra.live import LiveBench
+from pytest_dra.live.driver import LiveDriver
+from pytest_dra.live.plan import LivePlan
+from pytest_dra.livesite import LiveSite
+from pytest_dra.outcome import BenchError
+from pytest_dra.plan import Plan
+from pytest_dra.profile import DEFAULT_PROFILE
+from pytest_dra.report.results import State
+from pytest_dra.spec import Depth
+from pytest_dra.spec import Violation
+
+ACCOUNT = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": "plugin", "namespace": "kube-system"},
+}
+
+
+class Whole(WholeCluster):
+    """A cluster that is there already."""
+
+    provider = "kind"
+    depth = Depth.CLUSTER
+    ours = False
+    ends = False
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.loaded: list[str] = []
+        self.started = 0
+
+    def start(self) -> None:
+        self.started += 1
+
+    def stop(self) -> None:
+        self.started -= 1
+
+    def admin(self) -> Client:
+        return self._client
+
+    def admin_kubeconfig(self) -> Path:
+        return Path("/none")
+
+    def load(self, image: str) -> bool:
+        self.loaded.append(image)
+        return True
+
+    def on_node(self, node: str, argv: Sequence[str], *, timeout_s: float) -> str:
+        return ""
+
+    def export_logs(self, folder: Path) -> None:
+        pass
+
+
+@pytest.fixture
+def whole(client: Client) -> Whole:
+    return Whole(client)
+
+
+@pytest.fixture
+def keeper() -> Iterator[Keeper]:
+    with Keeper() as made:
+        yield made
+
+
+def site(whole: Whole, keeper: Keeper, *, kubernetes: str = "1.37") -> LiveSite:
+    live = LivePlan(
+        new=lambda _: whole, objects=(ACCOUNT,), images=("driver:1",), pod_image="pod:1"
+    )
+    plan = Plan(
+        components=(),
+        driver_name="fake.dra.example",
+        profile=DEFAULT_PROFILE,
+        kubernetes=kubernetes,
+        cdi_library="1.1.0",
+        live=live,
+    )
+    return LiveSite(plan, lambda: keeper)
+
+
+def case_that(act: Callable[[LiveBench], None]) -> Declared:
+    return Declared(catalogue().case("LIFE-001"), act, settles=False, live=True)
+
+
+def test_the_driver_is_deployed_for_the_first_case_and_removed_at_the_end(
+    client: Client, whole: Whole, keeper: Keeper
+) -> None:
+    made = site(whole, keeper)
+    assert whole.started == 0
+    seen = []
+    for _ in range(2):
+        outcome = made.judge(case_that(lambda bench: seen.append(bench.namespace)))
+        assert outcome.result.state is State.PASSED
+    assert len(set(seen)) == whole.started == 1
+    assert whole.loaded == ["driver:1", "pod:1"]
+    client.get(resources.SERVICE_ACCOUNTS, "plugin", namespace="kube-system")
+    made.close()
+    made.close()
+    assert whole.started == 0
+    names = [each["metadata"]["name"] for each in client.list(resources.NAMESPACES)]
+    assert seen[0] not in names
+
+
+def test_after_a_failed_case_the_driver_begins_anew(
+    whole: Whole, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renewed = []
+    monkeypatch.setattr(LiveDriver, "restart", lambda driver: renewed.append(driver.name))
+
+    def fail(_: LiveBench) -> None:
+        raise Violation("here", got="this", want="that")
+
+    made = site(whole, keeper)
+    assert made.judge(case_that(fail)).result.state is State.FAILED
+    assert made.judge(case_that(lambda _: None)).result.state is State.PASSED
+    made.close()
+    assert renewed == ["fake.dra.example"]
+
+
+def test_a_cluster_of_another_version_is_told_with_what_to_give(
+    whole: Whole, keeper: Keeper
+) -> None:
+    made = site(whole, keeper, kubernetes="1.34")
+    first, second = (made.judge(case_that(lambda _: None)) for _ in range(2))
+    made.close()
+    assert first.result.state is second.result.state is State.ERRORED
+    assert isinstance(first.error, ClusterError)
+    assert "is Kubernetes 1.37" in str(first.error)
+    assert "--dra-kubernetes=1.37" in str(first.error)
+    assert isinstance(second.error, BenchError)
+
+
+def test_what_cannot_be_deployed_leaves_nothing(
+    client: Client, whole: Whole, keeper: Keeper
+) -> None:
+    made = site(whole, keeper)
+    unknown = {"apiVersion": "example.com/v1", "kind": "Nothing", "metadata": {"name": "x"}}
+    plan = made._live
+    object.__setattr__(
+        made,
+        "_plan",
+        dataclasses.replace(made._plan, live=dataclasses.replace(plan, objects=(ACCOUNT, unknown))),
+    )
+    outcome = made.judge(case_that(lambda _: None))
+    made.close()
+    assert "serves no Nothing of example.com/v1" in outcome.result.error
+    accounts = client.list(resources.SERVICE_ACCOUNTS, namespace="kube-system")
+    assert [each for each in accounts if each["metadata"]["name"] == "plugin"] == []
