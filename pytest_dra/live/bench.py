@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -105,6 +106,13 @@ class LiveBench:
         )
         self._case = ""
         self._number = 0
+
+    def beside(self) -> LiveBench:
+        """Another one on the same driver and namespace, for a case at the same time."""
+        other = copy.copy(self)
+        other.claims = Claims(self._client, self.namespace, self.profile.budgets)
+        other.pods = Pods(self._client, self.namespace, self.profile.budgets)
+        return other
 
     @property
     def client(self) -> Client:
