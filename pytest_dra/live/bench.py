@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -125,6 +126,13 @@ class LiveBench:
         rules = rules_with(nearest_version(self._client.server_version()), setup.feature_gates)
         kind = ReferenceScheduler if setup.own_allocator else KubeScheduler
         return kind(setup.cluster, rules=rules, namespaces=(self.namespace,))
+
+    def beside(self) -> LiveBench:
+        """Another one on the same driver and namespace, for a case at the same time."""
+        other = copy.copy(self)
+        other.claims = Claims(self._client, self.namespace, self.profile.budgets)
+        other.pods = Pods(self._client, self.namespace, self.profile.budgets)
+        return other
 
     @property
     def client(self) -> Client:

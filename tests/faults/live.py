@@ -49,12 +49,7 @@ HEALTH: Final = {
 OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] = {
     "CDI-013": (
         "",
-        {
-            "features": {
-                "CDIInjection": {"supported": False},
-                "NRIInjection": {"supported": True},
-            }
-        },
+        {"injection": {"kind": "nri"}},
         (),
     ),
     "CONF-007": ("--features=webhook", {"features": {"Webhook": {"supported": True}}}, ()),
