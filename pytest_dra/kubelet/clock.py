@@ -29,3 +29,8 @@ class Clock:
     def real(self) -> Iterator[None]:
         """What is waited for in here takes real time: a turned clock stands still meanwhile."""
         yield
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """A unary call is under way in here, which a turned clock may want to know."""
+        yield

@@ -173,13 +173,14 @@ class Connection:
         callable_ = channel.unary_unary(
             method.path, request_serializer=_serialized, response_deserializer=bytes
         )
-        try:
-            future: Any = callable_.future(request, timeout=left)
-        except ValueError as error:
-            return ended(self._refused(), str(error))
-        if not self._wait_done(future, began + timeout_s):
-            future.cancel()
-            return ended("DEADLINE_EXCEEDED", DEADLINE_TEXT)
+        with self._clock.calling():
+            try:
+                future: Any = callable_.future(request, timeout=left)
+            except ValueError as error:
+                return ended(self._refused(), str(error))
+            if not self._wait_done(future, began + timeout_s):
+                future.cancel()
+                return ended("DEADLINE_EXCEEDED", DEADLINE_TEXT)
         if future.code() is not grpc.StatusCode.OK:
             return ended(*_status(future))
         raw = future.result()

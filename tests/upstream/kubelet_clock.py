@@ -21,6 +21,9 @@ pauses of the kubelet lie so close to the turns of its loop that this decides be
 LOOK_S = 0.0005
 """Pause between two looks at the threads; whoever waits for the interpreter gets it meanwhile."""
 
+ARRIVE_S = 2.0
+"""Longest wait, in real time, for what has been sent to arrive: this only bounds it."""
+
 QUIET_LOOKS = 3
 """Looks in a row that must find every thread asleep."""
 
@@ -84,10 +87,17 @@ def _switches_if_asleep() -> int | None:
 
 
 class TurnedClock(Clock):
-    """Stands still until it is turned; then it stops at each moment for which somebody waits."""
+    """Stands still until it is turned; then it stops at each moment for which somebody waits.
 
-    def __init__(self, start: float) -> None:
+    Args:
+        start: what it shows at first.
+        seen: how many calls run on the other side.
+    """
+
+    def __init__(self, start: float, seen: Callable[[], int] = lambda: 0) -> None:
         self._now = start
+        self._seen = seen
+        self._calls = 0
         self._lock = threading.Lock()
         self._waits: dict[int, tuple[float, threading.Condition]] = {}
         self._acts: list[tuple[float, int, Callable[[], None]]] = []
@@ -123,6 +133,17 @@ class TurnedClock(Clock):
             with self._lock:
                 self._real -= 1
 
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """See :class:`Clock`."""
+        with self._lock:
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls -= 1
+
     def turn_to(self, moment: float) -> None:
         """Let time pass until ``moment``, everything that falls due on the way included."""
         while True:
@@ -144,6 +165,11 @@ class TurnedClock(Clock):
         while self._real:
             if deadline.passed:
                 raise Restless(f"something takes more than {REST_LIMIT_S:g} s of real time")
+            pause(LOOK_S)
+            rest()
+        # Requests and answers are under way as long as the two sides do not agree.
+        arrive = Deadline.after(ARRIVE_S)
+        while self._calls != self._seen() and not arrive.passed:
             pause(LOOK_S)
             rest()
 

@@ -121,7 +121,9 @@ class _Play:
         (root / "p").mkdir()
         self._registry.mkdir()
         self._checkpoint = root / "dra_manager_state"
-        self._clock = TurnedClock(scenario["phase"] - RUNS_BEFORE_S.get(name, BEFORE_S))
+        self._sockets: dict[tuple[str, str], Socket] = {}
+        start = scenario["phase"] - RUNS_BEFORE_S.get(name, BEFORE_S)
+        self._clock = TurnedClock(start, self._open_calls)
         self._loop = Loop()
         self._saw: list[list[Any]] = []
         self._count: dict[tuple[str, str], int] = {}
@@ -197,6 +199,10 @@ class _Play:
         row = [round(self._clock.now(), 2), lane, list(what)]
         self._saw.append(row)
         self.everything.append(row)
+
+    def _open_calls(self) -> int:
+        """Calls that have reached a plugin and are not over for it, streams left out."""
+        return sum(socket.open_calls(but=STREAM) for socket in self._sockets.values())
 
     def _note_answer(self, lane: str, call: Call, *code: int) -> None:
         what = ["answer", call.method, *code]

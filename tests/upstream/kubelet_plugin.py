@@ -156,6 +156,10 @@ class Socket:
         for connection in list(self.connections):
             connection.end()
 
+    def open_calls(self, *, but: str) -> int:
+        """How many calls run, those of one method left out."""
+        return sum(each.open_calls(but=but) for each in tuple(self.connections))
+
     def is_open(self, call: Call) -> bool:
         """True as long as the call can be answered."""
         return call.connection.has(call.stream)
@@ -251,6 +255,10 @@ class Connection(asyncio.Protocol):
         data = self._h2.data_to_send()
         if data and not self._transport.is_closing():
             self._transport.write(data)
+
+    def open_calls(self, *, but: str) -> int:
+        """How many calls run, those of one method left out."""
+        return sum(method != but for method in tuple(self._open.values()))
 
     def has(self, stream: int) -> bool:
         """True for a call that runs."""

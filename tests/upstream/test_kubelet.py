@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
+from pytest_dra.kubelet import podclaims
 from tests.upstream import kubelet_play
 from tests.upstream import kubelet_recordings
 from tests.upstream.kubelet import held
 from tests.upstream.kubelet import main
 from tests.upstream.kubelet_compare import differences
 from tests.upstream.kubelet_play import play
+from tests.upstream.kubelet_record import recording
 from tests.upstream.kubelet_scope import known
 
 KEPT = kubelet_recordings.kept()
@@ -75,6 +78,32 @@ def test_another_number_is_a_difference(
     monkeypatch.setattr(kubelet_play, "KUBELET_SETTINGS", changed)
     scenario = KEPT["1.37"][name]
     assert differences(name, scenario, play(name, scenario, "1.37")) != []
+
+
+@pytest.mark.parametrize("name", ["prepare-second-driver-fails", "unprepare-other-pod-arrives"])
+def test_another_way_with_claims_is_a_difference(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(podclaims, "STRICT_SINCE", (9, 9))
+    scenario = KEPT["1.37"][name]
+    assert differences(name, scenario, play(name, scenario, "1.37")) != []
+
+
+def test_a_recording_of_ours_has_the_oracles_form() -> None:
+    name = "prepare-two-claims"
+    everything: list[list[Any]] = []
+    play(name, KEPT["1.37"][name], "1.37", everything=everything)
+    timeline = recording(name, KEPT["1.37"][name], everything)["timeline"]
+    of_driver = [entry for entry in timeline if entry["sock"] == "dra"]
+    assert [(entry["ev"], entry.get("method")) for entry in of_driver] == [
+        ("open", None),
+        ("call", "NodePrepareResources"),
+        ("answer", "NodePrepareResources"),
+        ("call", "NodeUnprepareResources"),
+        ("answer", "NodeUnprepareResources"),
+    ]
+    assert of_driver[1]["claims"] == [{"name": "c1"}, {"name": "c2"}]
+    assert of_driver[1]["deadline"] == 45
 
 
 def test_what_is_missing_added_or_other_is_a_difference() -> None:
