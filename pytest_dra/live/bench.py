@@ -33,6 +33,7 @@ from pytest_dra.live.asking import claim_spec
 from pytest_dra.live.asking import pod_spec
 from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.deployment import marks_of
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
 from pytest_dra.live.leftovers import room_name
@@ -125,6 +126,21 @@ class LiveBench:
         rules = rules_with(nearest_version(self._client.server_version()), setup.feature_gates)
         kind = ReferenceScheduler if setup.own_allocator else KubeScheduler
         return kind(setup.cluster, rules=rules, namespaces=(self.namespace,))
+
+    @property
+    def marks(self) -> Json:
+        """Labels and annotations of everything that the run makes."""
+        return marks_of(self._setup.run)
+
+    @property
+    def version(self) -> KubernetesVersion:
+        """The cluster's, with the gates that are turned."""
+        return self._setup.version
+
+    @property
+    def pod_image(self) -> str:
+        """Image of pods that use devices."""
+        return self._setup.pod_image
 
     @property
     def client(self) -> Client:
