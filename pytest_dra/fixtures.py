@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from pytest_dra.bench.allocating import Allocator
     from pytest_dra.bench.matching import Matching
     from pytest_dra.bench.pods import Pods
+    from pytest_dra.bench.userclaims import UserClaims
     from pytest_dra.clusters.protocol import Cluster
+    from pytest_dra.clusters.whole import WholeCluster
     from pytest_dra.live import LiveBench
+    from pytest_dra.live.userpods import UserDriver
+    from pytest_dra.live.userpods import UserPods
     from pytest_dra.session import Session
 
 RANDOM_BYTES = 3
@@ -59,9 +63,9 @@ def dra_session(pytestconfig: pytest.Config) -> Iterator[Session]:
 
 
 @pytest.fixture(scope="session")
-def dra_cluster(dra_session: Session) -> Cluster:
+def dra_cluster(dra_session: Session) -> Cluster | WholeCluster:
     """The cluster of the run, started, without a driver: clients and a kubeconfig."""
-    return dra_session.cluster
+    return dra_session.whole or dra_session.cluster
 
 
 @pytest.fixture
@@ -83,9 +87,14 @@ def dra_live(dra_session: Session) -> LiveBench:
 
 
 @pytest.fixture
-def dra_driver(dra_bench: Bench) -> Instance:
+def dra_driver(dra_session: Session, request: pytest.FixtureRequest) -> Instance | UserDriver:
     """The driver under test: started, registered, its slices published."""
-    instance = dra_bench.instance
+    if dra_session.whole is not None:
+        from pytest_dra.live.userpods import UserDriver
+
+        return UserDriver(dra_session.live.driver)
+    bench: Bench = request.getfixturevalue("dra_bench")
+    instance = bench.instance
     if instance.plugin() is None:
         pytest.fail(
             f"the driver has not registered within {instance.budgets.start:g} s; "
@@ -97,57 +106,97 @@ def dra_driver(dra_bench: Bench) -> Instance:
 
 
 @pytest.fixture
-def dra_select(dra_session: Session, dra_driver: Instance) -> Matching:
+def dra_node(dra_driver: Instance | UserDriver) -> str:
+    """Name of a node that has devices of the driver."""
+    return dra_driver.node
+
+
+@pytest.fixture
+def dra_select(dra_session: Session, dra_driver: Instance | UserDriver) -> Matching:
     """Called with a CEL selector: the driver's devices that it matches, as a scheduler sees it.
 
     What evaluates it is chosen by ``--dra-cel-engine``.
     """
     from pytest_dra.bench.matching import Matching
 
-    version, name = dra_session.cluster.version, dra_session.plan.cel_engine
+    whole, name = dra_session.whole is not None, dra_session.plan.cel_engine
+    version = dra_session.live.version if whole else dra_session.cluster.version
     return Matching(dra_driver, version=version, engine_name=name)
 
 
 @pytest.fixture
-def dra_namespace(dra_cluster: Cluster) -> Iterator[str]:
+def dra_namespace(dra_session: Session, dra_cluster: Cluster | WholeCluster) -> Iterator[str]:
     """A namespace of its own for one test, deleted at its end."""
     import secrets
 
     from pytest_dra.api.resources import NAMESPACES
 
     name = f"dra-test-{secrets.token_hex(RANDOM_BYTES)}"
-    dra_cluster.admin().create(NAMESPACES, {"metadata": {"name": name}})
+    marks = dra_session.live.marks if dra_session.whole is not None else {}
+    client = dra_cluster.admin()
+    client.create(NAMESPACES, {"metadata": {**marks, "name": name}})
     try:
         yield name
     finally:
-        dra_cluster.admin().delete(NAMESPACES, name)
+        client.delete(NAMESPACES, name)
 
 
 @pytest.fixture
-def dra_allocator(
-    dra_session: Session, dra_cluster: Cluster, dra_namespace: str
-) -> Iterator[Allocator]:
-    """The reference allocator, which schedules the pods of the test's namespace.
+def dra_claim(
+    dra_session: Session, dra_driver: Instance | UserDriver, dra_namespace: str
+) -> Iterator[UserClaims]:
+    """Called: a claim for devices of the driver in the test's namespace; its name."""
+    from pytest_dra.bench.userclaims import UserClaims
 
-    With it run the controllers that make claims of templates, give them back and evict pods.
+    whole = dra_session.whole is not None
+    with UserClaims(
+        dra_session.live.client if whole else dra_session.cluster.admin(),
+        dra_namespace,
+        driver=dra_driver.driver_name or "",
+        metadata=dra_session.live.marks if whole else None,
+    ) as claims:
+        yield claims
+
+
+@pytest.fixture
+def dra_allocator(dra_session: Session, dra_namespace: str) -> Iterator[Allocator]:
+    """What gives devices to the pods of the test's namespace.
+
+    On a cluster without nodes it is the reference allocator; with it run the controllers that make
+    claims of templates, give them back and evict pods.
     """
+    if dra_session.whole is not None:
+        allocator = dra_session.live.allocator
+        allocator.serve(dra_namespace)
+        yield allocator
+        return
     from pytest_dra.bench.allocating import ReferenceAllocator
     from pytest_dra.bench.allocating import rules_with
 
-    rules = rules_with(dra_cluster.version, dra_session.plan.feature_gates)
-    with ReferenceAllocator(dra_cluster, rules=rules, namespaces=(dra_namespace,)) as allocator:
+    cluster = dra_session.cluster
+    rules = rules_with(cluster.version, dra_session.plan.feature_gates)
+    with ReferenceAllocator(cluster, rules=rules, namespaces=(dra_namespace,)) as allocator:
         yield allocator
 
 
 @pytest.fixture
 def dra_pod(
-    dra_bench: Bench, dra_driver: Instance, dra_allocator: Allocator, dra_namespace: str
-) -> Iterator[Pods]:
+    dra_session: Session,
+    dra_allocator: Allocator,
+    dra_claim: UserClaims,
+) -> Iterator[Pods | UserPods]:
     """Called: a pod with a claim for a device of the driver, which the driver has prepared.
 
     At the end of the test its pods are deleted, and their claims unprepared and given back.
     """
+    if dra_session.whole is not None:
+        from pytest_dra.live.userpods import UserPods
+
+        live = dra_session.live
+        with UserPods(live.client, dra_claim, dra_allocator, image=live.pod_image) as made:
+            yield made
+        return
     from pytest_dra.bench.pods import Pods
 
-    with Pods(dra_bench, dra_allocator, dra_namespace) as pods:
+    with Pods(dra_session.bench, dra_allocator, dra_claim) as pods:
         yield pods

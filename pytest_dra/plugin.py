@@ -15,10 +15,12 @@ from pytest_dra.attaching import check_alone
 from pytest_dra.attaching import teller
 from pytest_dra.fixtures import dra_allocator
 from pytest_dra.fixtures import dra_bench
+from pytest_dra.fixtures import dra_claim
 from pytest_dra.fixtures import dra_cluster
 from pytest_dra.fixtures import dra_driver
 from pytest_dra.fixtures import dra_live
 from pytest_dra.fixtures import dra_namespace
+from pytest_dra.fixtures import dra_node
 from pytest_dra.fixtures import dra_pod
 from pytest_dra.fixtures import dra_select
 from pytest_dra.fixtures import dra_session
@@ -42,10 +44,12 @@ from pytest_dra.suite import objects_collected
 __all__ = [
     "dra_allocator",
     "dra_bench",
+    "dra_claim",
     "dra_cluster",
     "dra_driver",
     "dra_live",
     "dra_namespace",
+    "dra_node",
     "dra_pod",
     "dra_select",
     "dra_session",

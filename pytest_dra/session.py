@@ -27,6 +27,7 @@ from pytest_dra.cases import declared
 from pytest_dra.cases import implemented
 from pytest_dra.cases import live_cases
 from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kubelet import Plugin
 from pytest_dra.lanes import lanes_of
 from pytest_dra.launch import Keeper
@@ -118,6 +119,11 @@ class Session:
     def cluster(self) -> Cluster:
         """The cluster alone, without a driver. Raises as :attr:`bench` does."""
         return self._site.cluster
+
+    @property
+    def whole(self) -> WholeCluster | None:
+        """The whole cluster of the run, without a driver; None if there is none."""
+        return self._live.cluster if self._live is not None else None
 
     def _new_site(self) -> Site:
         return Site(self.plan, self._start_keeper, abroad=self._abroad)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.bench.devices import Device
-from pytest_dra.bench.instance import Instance
 from pytest_dra.cel.engines import engine
 from pytest_dra.cel.errors import CelError
 from pytest_dra.cel.errors import EvaluationError
@@ -12,13 +13,26 @@ from pytest_dra.cel.prepared import prepare
 from pytest_dra.cel.releases import environment_of
 
 
+class Publishing(Protocol):
+    """A driver, as far as it is needed here."""
+
+    @property
+    def driver_name(self) -> str | None:
+        """Its name, if that is known."""
+
+    def devices(self) -> list[Device]:
+        """What it publishes, plain ones first."""
+
+
 class Matching:
-    """Selects among the devices that an instance publishes, as a scheduler of a version does.
+    """Selects among the devices that a driver publishes, as a scheduler of a version does.
 
     ``engine_name`` is one of :data:`pytest_dra.cel.engines.NAMES`.
     """
 
-    def __init__(self, instance: Instance, *, version: KubernetesVersion, engine_name: str) -> None:
+    def __init__(
+        self, instance: Publishing, *, version: KubernetesVersion, engine_name: str
+    ) -> None:
         self._instance = instance
         self._environment = environment_of(version, stored=True)
         self._engine = engine(engine_name)

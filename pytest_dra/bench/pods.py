@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -14,6 +13,8 @@ from pytest_dra.api import resources
 from pytest_dra.bench.allocating import Allocator
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.podagent import PodAgent
+from pytest_dra.bench.userclaims import CLAIM
+from pytest_dra.bench.userclaims import UserClaims
 from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import Background
@@ -34,9 +35,6 @@ GONE_S: Final = 60.0
 
 CREATE_S: Final = 10.0
 """Longest wait for the ServiceAccount of a new namespace, without which no pod can be made."""
-
-CLAIM: Final = "devices"
-"""What a pod calls its claim, and the name of its request."""
 
 CONTAINER: Final = "main"
 _FORBIDDEN: Final = 403
@@ -236,15 +234,15 @@ class Pods:
     by a ResourceClaimTemplate, and waits until it runs.
     """
 
-    def __init__(self, bench: Bench, allocator: Allocator, namespace: str) -> None:
-        self.namespace = namespace
+    def __init__(self, bench: Bench, allocator: Allocator, claims: UserClaims) -> None:
+        self.namespace = claims.namespace
+        self._claims = claims
         self._bench = bench
         self._allocator = allocator
         self._client = Client(bench.cluster.admin_kubeconfig())
         self._agent = PodAgent(self._client, bench.instance, within=allocator.acts_in)
         self._background = Background((self._agent,))
         self._made: list[Pod] = []
-        self._class = ""
 
     def __enter__(self) -> Pods:
         self._background.__enter__()
@@ -265,9 +263,6 @@ class Pods:
                 raise
         finally:
             self._background.__exit__(kind, error, trace)
-            if self._class:
-                with contextlib.suppress(KubeError):
-                    self._client.delete(resources.DEVICE_CLASSES, self._class)
             self._client.close()
 
     def __call__(
@@ -314,40 +309,11 @@ class Pods:
 
     def template(self, count: int = 1, selector: str = "", config: Sequence[Json] = ()) -> str:
         """Name of a new ResourceClaimTemplate for devices of the driver under test."""
-        body = {"metadata": {"generateName": f"{CLAIM}-"}}
-        spec = {"spec": self._spec(count, selector, config)}
-        made = self._client.create(
-            resources.RESOURCE_CLAIM_TEMPLATES, {**body, "spec": spec}, namespace=self.namespace
-        )
-        return str(made["metadata"]["name"])
+        return self._claims.template(count, selector, config)
 
     def claim(self, count: int = 1, selector: str = "", config: Sequence[Json] = ()) -> str:
         """Name of a new ResourceClaim, which several pods can share."""
-        body = {
-            "metadata": {"generateName": f"{CLAIM}-"},
-            "spec": self._spec(count, selector, config),
-        }
-        made = self._client.create(resources.RESOURCE_CLAIMS, body, namespace=self.namespace)
-        return str(made["metadata"]["name"])
-
-    def _spec(self, count: int, selector: str, config: Sequence[Json]) -> Json:
-        exactly: Json = {"deviceClassName": self.device_class(), "count": count}
-        if selector:
-            exactly["selectors"] = [{"cel": {"expression": selector}}]
-        devices: Json = {"requests": [{"name": CLAIM, "exactly": exactly}]}
-        if config:
-            devices["config"] = list(config)
-        return {"devices": devices}
-
-    def device_class(self) -> str:
-        """Name of a DeviceClass of this test for all devices of the driver under test."""
-        if not self._class:
-            expression = f'device.driver == "{self._bench.driver}"'
-            spec = {"selectors": [{"cel": {"expression": expression}}]}
-            body = {"metadata": {"name": self.namespace}, "spec": spec}
-            self._client.create(resources.DEVICE_CLASSES, body)
-            self._class = self.namespace
-        return self._class
+        return self._claims(count, selector, config)
 
     def _create(self, body: Json) -> Json:
         create: Callable[[], Json | None] = functools.partial(self._try_create, body)

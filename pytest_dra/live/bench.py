@@ -34,6 +34,7 @@ from pytest_dra.live.asking import claim_spec
 from pytest_dra.live.asking import pod_spec
 from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.deployment import marks_of
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
 from pytest_dra.live.leftovers import room_name
@@ -133,6 +134,21 @@ class LiveBench:
         other.claims = Claims(self._client, self.namespace, self.profile.budgets)
         other.pods = Pods(self._client, self.namespace, self.profile.budgets)
         return other
+
+    @property
+    def marks(self) -> Json:
+        """Labels and annotations of everything that the run makes."""
+        return marks_of(self._setup.run)
+
+    @property
+    def version(self) -> KubernetesVersion:
+        """The cluster's, with the gates that are turned."""
+        return self._setup.version
+
+    @property
+    def pod_image(self) -> str:
+        """Image of pods that use devices."""
+        return self._setup.pod_image
 
     @property
     def client(self) -> Client:

@@ -45,9 +45,8 @@ class Deployment:
 
     def __init__(self, client: Client, *, run: str, objects: Sequence[Json]) -> None:
         self._client = client
-        self._run = run
         self._objects = objects
-        self._owner = Owner.here().written()
+        self._marks = marks_of(run)
         self._made: list[tuple[Resource, str | None, str]] = []
         self._kinds: dict[tuple[str, str], Resource] = {}
 
@@ -63,8 +62,8 @@ class Deployment:
     def _create(self, item: Json) -> None:
         resource = self._served(item)
         metadata = dict(item.get("metadata") or {})
-        metadata["labels"] = {**(metadata.get("labels") or {}), LABEL: self._run}
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), OWNER: self._owner}
+        for field, mark in self._marks.items():
+            metadata[field] = {**(metadata.get(field) or {}), **mark}
         name = str(metadata.get("name") or "")
         namespace = namespace_of(item, resource)
         shown = f"{item['kind']} {f'{namespace}/' if namespace else ''}{name}"
@@ -113,6 +112,11 @@ class Deployment:
         except KubeError as error:
             return error.code != _NOT_FOUND
         return True
+
+
+def marks_of(run: str) -> Json:
+    """Labels and annotations of everything that a run of this process makes."""
+    return {"labels": {LABEL: run}, "annotations": {OWNER: Owner.here().written()}}
 
 
 def resource_of(client: Client, item: Json) -> Resource:
