@@ -87,6 +87,7 @@ def arguments_for(fault: str, *, cases: str, directory: Path, options: Sequence[
         f"--dra-profile={profile_for(fault, directory)}",
         f"--dra-output={directory}",
         "--dra-cluster=kind",
+        "--dra-benches=1",
         *more,
         *options,
         f"--dra-case={cases}",
