@@ -49,6 +49,17 @@ class Outcome:
             return dataclasses.replace(self, lapse=error)
         return dataclasses.replace(self, error=error)
 
+    def failing(self, finding: Violation) -> Outcome:
+        """The same for a case that fails by a finding after all."""
+        before = self.result
+        result = failed(before.case, finding)
+        result = dataclasses.replace(result, duration_s=before.duration_s, notes=before.notes)
+        return dataclasses.replace(self, result=result, error=finding)
+
+    def provisional(self) -> Outcome:
+        """The same for a case that is judged and not counted."""
+        return dataclasses.replace(self, result=dataclasses.replace(self.result, provisional=True))
+
 
 def ended(
     case: Case,

@@ -44,7 +44,6 @@ from pytest_dra.report.results import BLOCKED
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.report.results import blocked_by
-from pytest_dra.report.results import failed
 from pytest_dra.report.results import input_missing
 from pytest_dra.report.results import not_run
 from pytest_dra.report.results import unsupported
@@ -263,10 +262,7 @@ class Session:
         provisional = profile is not self.plan.profile
         early = self._without_running(case, profile)
         outcome = self._told(Outcome(early) if early is not None else self._run(what))
-        if not provisional:
-            return outcome
-        result = dataclasses.replace(outcome.result, provisional=True)
-        return dataclasses.replace(outcome, result=result)
+        return outcome.provisional() if provisional else outcome
 
     def _told(self, outcome: Outcome) -> Outcome:
         """An outcome as it is told: nothing is blocked by a case that has passed.
@@ -282,9 +278,7 @@ class Session:
         first = self._lapses.setdefault(lapse.by, case.id)
         if first != case.id:
             return dataclasses.replace(outcome, result=not_run(case, blocked_by([first])))
-        took, notes = outcome.result.duration_s, outcome.result.notes
-        result = dataclasses.replace(failed(case, lapse.finding), duration_s=took, notes=notes)
-        return dataclasses.replace(outcome, result=result, error=lapse.finding)
+        return outcome.failing(lapse.finding)
 
     def _profile_for(self, case: Case) -> DriverProfile:
         """The profile by which a case is decided: what is seen counts as declared.
