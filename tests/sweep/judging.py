@@ -26,6 +26,7 @@ import pytest
 from tests.sweep import keeping
 
 MODULES = (
+    "jinja2",
     "jsonschema",
     "kubernetes.client",
     "kubernetes.config",
@@ -34,6 +35,7 @@ MODULES = (
     "pytest_dra.fake_driver.__main__",
     "pytest_dra.fake_driver.faults",
     "pytest_dra.fake_driver.variants",
+    "pytest_dra.objects.sarif",
     "pytest_dra.report.writing",
     "pytest_dra.runner",
 )
