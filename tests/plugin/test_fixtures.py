@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.plugin.conftest import EVERY
@@ -34,6 +36,11 @@ def test_that_needs_one(dra_driver):
     assert dra_driver.driver.alive
     Path("directory").write_text(str(seen["directory"].parent))
 """
+
+
+README = Path(__file__).parents[2] / "README.md"
+
+EXAMPLE = "def test_a_container_sees_its_gpu"
 
 
 def own(runs: Runs, version: str = "1.37") -> None:
@@ -277,3 +284,10 @@ def test_a_pod_waits_for_its_device_to_be_attached(runs: Runs) -> None:
     """)
     driver = "--dra-driver=fake --features=conditions"
     runs.really("--dra-suite=off", driver).assert_outcomes(passed=1)
+
+
+def test_the_example_of_the_readme_runs_without_any_option(runs: Runs) -> None:
+    blocks = README.read_text("utf-8").split("```python\n")[1:]
+    (example,) = (code for block in blocks if EXAMPLE in (code := block.partition("```")[0]))
+    runs.pytester.makepyfile(test_my_driver=example)
+    runs.really("--dra-suite=off").assert_outcomes(passed=3)
