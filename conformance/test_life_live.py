@@ -87,7 +87,7 @@ def test_life_005_uninstalled(dra_live: LiveBench) -> None:
     giving.no_slices(left, driver=driver.name, within_s=WIPED_S)
 
 
-@case("LIFE-007", Level.SHOULD, live=True, disruptive=True)
+@case("LIFE-007", Level.SHOULD, settles=True, live=True, disruptive=True)
 def test_life_007_quick(dra_live: LiveBench) -> None:
     """quick creation and deletion loses nothing"""
     template = dra_live.template()

@@ -134,9 +134,9 @@ class OldVersionsOnly(Manifests):
         return found
 
 
-@fault("CDI-013", "declare injection cdi and return no ids")
+@fault("CDI-013", "return no ids, and inject nothing in another way")
 class NoIds(Preparer):
-    """What is declared stands in the profile."""
+    """The profile declares that there is another way."""
 
     def answer(self, record: Record) -> tuple[Prepared, ...]:
         return tuple(dataclasses.replace(each, cdi_ids=()) for each in super().answer(record))

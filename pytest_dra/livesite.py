@@ -8,15 +8,18 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import ExitStack
 from contextlib import suppress
 from pathlib import Path
 
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.cases import Declared
+from pytest_dra.cases import declared
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import KubeError
+from pytest_dra.lanes import Lanes
 from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import python_path
 from pytest_dra.live import LiveBench
@@ -35,6 +38,10 @@ from pytest_dra.spec import Violation
 
 SPOILING = frozenset({State.FAILED, State.ERRORED})
 """States of a case after which nobody knows what the driver still holds."""
+
+SPARE = 4
+"""Devices of the class from which on cases may be judged beside each other: each wants two at most
+at a time, and one that has a device and waits for its second one must get it."""
 
 RUN_BYTES = 3
 """Random part of a run's name: apart from those of others on one cluster."""
@@ -56,6 +63,7 @@ class LiveSite:
         self._run = secrets.token_hex(RUN_BYTES)
         self._kept: Keeper | None = None
         self._broken = ""
+        self._lanes = Lanes(self._judge_beside)
 
     @property
     def cluster(self) -> WholeCluster:
@@ -153,21 +161,41 @@ class LiveSite:
         self._keeper().own_directory(folder)
         return folder
 
+    def begin(self, lanes: Sequence[Sequence[str]], width: int) -> None:
+        """Begin to judge cases beside each other, where there are devices enough for that."""
+        bench = self.bench
+        with suppress(KubeError, ClusterError, Violation, UnsupportedEnvironment):
+            if len(bench.driver.devices(bench.device_class)) >= SPARE:
+                self._lanes.begin(lanes, width=width)
+
+    def _judge_beside(self, id: str) -> Outcome:
+        what, bench = declared(id, live=True), self.bench.beside()
+        return self._judged(what, lambda: bench)[0]
+
     def judge(self, what: Declared) -> Outcome:
         """Run a case here."""
+        known = self._lanes.outcome(what.case.id)
+        if known is not None:
+            return known
+        outcome, log = self._judged(what, lambda: self.bench)
+        if outcome.result.state in SPOILING and self._bench is not None:
+            self._renew(self._bench)
+        return dataclasses.replace(outcome, log=log)
+
+    def _judged(self, what: Declared, bench_of: Callable[[], LiveBench]) -> tuple[Outcome, str]:
+        """How a case ends on a bench, and the driver's log then."""
         began = time.monotonic()
 
         def act() -> None:
-            bench = self.bench
+            bench = bench_of()
             with bench.case(what.case):
                 what.body(bench)
 
         result, error = ended(what.case, act)
         duration_s = time.monotonic() - began
         log = self._bench.driver.log() if self._bench is not None else ""
-        if result.state in SPOILING and self._bench is not None:
-            self._renew(self._bench)
-        return Outcome(dataclasses.replace(result, duration_s=duration_s), log=log).because(error)
+        outcome = Outcome(dataclasses.replace(result, duration_s=duration_s)).because(error)
+        return outcome, log
 
     def _renew(self, bench: LiveBench) -> None:
         """Begin anew with the driver: what a failed case has left must not fail the next one."""
@@ -182,6 +210,7 @@ class LiveSite:
         """
         bench, self._bench = self._bench, None
         cluster, self._cluster = self._cluster, None
+        self._lanes.close()
         with ExitStack() as stack:
             if cluster is not None:
                 stack.callback(cluster.stop)

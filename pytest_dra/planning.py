@@ -198,6 +198,7 @@ def _on_cluster(settings: Settings, profile: DriverProfile) -> Plan:
         cdi_library=settings["dra_cdi_library"],
         cel_engine=settings["dra_cel_engine"],
         live=live_plan(settings, profile),
+        benches=_benches(settings, profile),
     )
 
 

@@ -29,6 +29,7 @@ from pytest_dra.cases import live_cases
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kubelet import Plugin
+from pytest_dra.lanes import lanes_of
 from pytest_dra.launch import Keeper
 from pytest_dra.live import LiveBench
 from pytest_dra.livesite import LiveSite
@@ -58,10 +59,12 @@ from pytest_dra.spec import UnsupportedEnvironment
 BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
 """States of a prerequisite that make a case pointless; a waived one was accepted on purpose."""
 
-
 DISTURBING = "it disturbs others who use the cluster"
 DISRUPTIVE = "--dra-disruptive"
 """Why a case is not run on a cluster of others, and what runs it."""
+
+WORKING_AGAIN = "SHARE-001"
+"""The case on clusters that says that a device works for one pod and the next."""
 
 
 class Session:
@@ -201,6 +204,8 @@ class Session:
 
         What cannot be begun is told by the case that needs it.
         """
+        if self._live is not None and outcome.result.case.id == WORKING_AGAIN:
+            self._begin_lanes(self._live)
         bench = self._site.begun
         if bench is None:
             return
@@ -211,6 +216,17 @@ class Session:
             self._annexes.begin(sorted(apart, key=lambda id: -self.declared(id).apart_s))
         ids, self._to_begin = self._to_begin, ()
         self._call(bench, [self.declared(id).begin for id in ids if not self._is_decided(id)])
+
+    def _begin_lanes(self, live: LiveSite) -> None:
+        """Begin what does not disturb, once a device is known to work for one pod and the next."""
+        passed = frozenset(
+            id for id, each in self._outcomes.items() if each.result.state is State.PASSED
+        )
+        if WORKING_AGAIN not in passed:
+            return
+        every = [self.declared(id) for id in self._to_begin if not self._is_decided(id)]
+        free = [each.case for each in every if not each.disturbs and not each.settles]
+        live.begin(lanes_of(free, passed), self.plan.benches - 1)
 
     def _disturb(self) -> None:
         """Do before the first disturbing case what settles while the others are judged."""

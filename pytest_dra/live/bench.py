@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -141,6 +142,13 @@ class LiveBench:
     def pod_image(self) -> str:
         """Image of pods that use devices."""
         return self._setup.pod_image
+
+    def beside(self) -> LiveBench:
+        """Another one on the same driver and namespace, for a case at the same time."""
+        other = copy.copy(self)
+        other.claims = Claims(self._client, self.namespace, self.profile.budgets)
+        other.pods = Pods(self._client, self.namespace, self.profile.budgets)
+        return other
 
     @property
     def client(self) -> Client:

@@ -199,7 +199,9 @@ class LiveDriver:
         if not self.objects:
             nodes = {str(each["spec"].get("nodeName")) for each in self.slices()}
             return installed.plugins_of(self.name, self._client.list(resources.PODS), nodes=nodes)
-        names = {(each.namespace, each.name) for each in plugins_of(self.objects)}
+        names = {
+            (each.namespace, each.item["metadata"]["name"]) for each in plugins_of(self.objects)
+        }
         return [
             each
             for each in self.pods()
@@ -216,6 +218,10 @@ class LiveDriver:
         """
         self.must_be_ours()
         old = self.plugin_pods()
+        if not old:
+            raise UnsupportedEnvironment(
+                "the driver has no pod of a DaemonSet", way_out="complete the manifests"
+            )
         for each in old:
             about = each["metadata"]
             with suppress(KubeError):
@@ -262,14 +268,12 @@ class LiveDriver:
         }
         try:
             argv = Component(name=name, command=tuple(command)).filled(known).command
-            pod = next(
-                each for each in self.plugin_pods() if each["spec"]["nodeName"] == values["node"]
-            )
+            pod = self._plugin_on(values["node"])
             about, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
             code, out, err = self._client.run(
                 about["namespace"], about["name"], container, argv, timeout_s=HOOK_S
             )
-        except (LaunchError, KubeError, StopIteration) as error:
+        except (LaunchError, KubeError) as error:
             raise UnsupportedEnvironment(f"{name}: {error}", way_out=f"mend {name}") from error
         if code:
             raise UnsupportedEnvironment(
@@ -277,6 +281,14 @@ class LiveDriver:
                 way_out=f"mend {name}",
             )
         return out
+
+    def _plugin_on(self, node: str) -> Json:
+        for each in self.plugin_pods():
+            if each["spec"].get("nodeName") == node:
+                return each
+        raise UnsupportedEnvironment(
+            f"there is no plugin's pod on node {node}", way_out="see why it is not there"
+        )
 
     def _told(self) -> str:
         told = []

@@ -43,8 +43,7 @@ class Foreign:
         self._driver = driver
         self._node = node
         self._run = run
-        account = plugin.pod.get("serviceAccountName") or "default"
-        self.user = f"system:serviceaccount:{plugin.namespace}:{account}"
+        self.user = f"system:serviceaccount:{plugin.namespace}:{plugin.account or 'default'}"
         self._acting = client.acting_as(self.user, extra={NODE_FACT: node})
 
     def must_be_refused(self) -> None:

@@ -49,12 +49,7 @@ HEALTH: Final = {
 OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] = {
     "CDI-013": (
         "",
-        {
-            "features": {
-                "CDIInjection": {"supported": False},
-                "NRIInjection": {"supported": True},
-            }
-        },
+        {"injection": {"kind": "nri"}},
         (),
     ),
     "CONF-007": ("--features=webhook", {"features": {"Webhook": {"supported": True}}}, ()),
@@ -92,6 +87,7 @@ def arguments_for(fault: str, *, cases: str, directory: Path, options: Sequence[
         f"--dra-profile={profile_for(fault, directory)}",
         f"--dra-output={directory}",
         "--dra-cluster=kind",
+        "--dra-benches=1",
         *more,
         *options,
         f"--dra-case={cases}",

@@ -119,6 +119,76 @@ def test_what_somebody_else_has_installed_is_left_alone(client: Client) -> None:
         pass
 
 
+def plugin_pod(client: Client, name: str) -> None:
+    """What a DaemonSet's controller and a kubelet would make."""
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "dra-fake-driver", "uid": "1"}
+    client.create(
+        resources.PODS,
+        {
+            "metadata": {"name": name, "ownerReferences": [owner]},
+            "spec": {
+                "nodeName": NODE,
+                "serviceAccountName": "dra-fake-driver",
+                "containers": [{"name": "plugin", "image": "x"}],
+            },
+        },
+        namespace="dra-fake-driver",
+    )
+    client.patch(
+        resources.PODS,
+        name,
+        {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+        namespace="dra-fake-driver",
+        subresource="status",
+    )
+
+
+def test_a_restart_ends_the_plugins_pods_and_waits_for_others(
+    client: Client, driver: LiveDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RESTARTED_S", 0.2)
+    with pytest.raises(UnsupportedEnvironment, match="no pod of a DaemonSet"):
+        driver.restart()
+    plugin_pod(client, "old")
+    assert [each["metadata"]["name"] for each in driver.plugin_pods()] == ["old"]
+    delete = client.delete
+
+    def replaced(*given: Any, **more: Any) -> Any:
+        answer = delete(*given, **{**more, "grace_s": 0})
+        plugin_pod(client, "new")
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "delete", replaced)
+        driver.restart()
+    with pytest.raises(Violation, match=r"new ones, ready within 0\.2 s"):
+        driver.restart()
+
+
+def test_a_hook_runs_in_the_plugins_container(
+    client: Client, driver: LiveDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"node": NODE, "device": "gpu-0"}
+    with pytest.raises(UnsupportedEnvironment, match="no plugin's pod on node node-1"):
+        driver.run_hook("hooks.fault", ["true"], values)
+    plugin_pod(client, "plugin")
+    asked: list[Any] = []
+    code = 0
+
+    def run(*given: Any, timeout_s: float) -> tuple[int, str, str]:
+        asked.append(given)
+        return code, "done", "no such device"
+
+    monkeypatch.setattr(client, "run", run)
+    command = ["touch", "{driver_dir}/faulty-{device}"]
+    assert driver.run_hook("hooks.fault", command, values) == "done"
+    path = f"/var/lib/kubelet/plugins/{NAME}/faulty-gpu-0"
+    assert asked == [("dra-fake-driver", "plugin", "plugin", ("touch", path))]
+    code = 3
+    with pytest.raises(UnsupportedEnvironment, match=r"ended with 3 .*: no such device"):
+        driver.run_hook("hooks.fault", command, values)
+
+
 def foreign(client: Client, driver: LiveDriver) -> Foreign:
     (plugin,) = plugins_among(workloads_of(driver.objects))
     return Foreign(client, driver=NAME, node=NODE, plugin=plugin, run="r1")

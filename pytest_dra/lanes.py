@@ -1,0 +1,105 @@
+"""Cases on a whole cluster that are judged at the same time: they mostly wait for pods.
+
+A lane is a case and those that need it, one after the other. What passes here has passed. Whatever
+else happens may come of the others: such a case is judged once more, alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
+from contextlib import suppress
+from typing import Final
+
+from pytest_dra.outcome import Outcome
+from pytest_dra.report.results import State
+from pytest_dra.spec import Case
+
+LANES_S: Final = 1800.0
+"""Longest wait for all lanes: the budgets of their cases bound them by themselves."""
+
+
+def lanes_of(cases: Sequence[Case], passed: frozenset[str]) -> list[list[str]]:
+    """Chains of ids, each behind what it needs; a case that needs anything else is in none.
+
+    Args:
+        cases: that may be judged at the same time.
+        passed: ids of what has passed already.
+    """
+    lanes: list[list[str]] = []
+    left = list(cases)
+    while left:
+        ready = [case for case in left if _place(case, lanes, passed) is not None]
+        if not ready:
+            break
+        for case in ready:
+            place = _place(case, lanes, passed)
+            if place is None:
+                continue
+            if place < len(lanes):
+                lanes[place].append(case.id)
+            else:
+                lanes.append([case.id])
+            left.remove(case)
+    return sorted(lanes, key=len, reverse=True)
+
+
+def _place(case: Case, lanes: Sequence[Sequence[str]], passed: frozenset[str]) -> int | None:
+    """Number of the lane that the case goes to, a new one perhaps; None for no lane."""
+    needed = set(case.needs) - passed
+    holding = {number for number, lane in enumerate(lanes) for id in lane if id in needed}
+    found = {id for lane in lanes for id in lane} & needed
+    if found != needed or len(holding) > 1:
+        return None
+    return next(iter(holding), len(lanes))
+
+
+class Lanes:
+    """See the module.
+
+    Args:
+        judge: judges a case by its id, beside others.
+    """
+
+    def __init__(self, judge: Callable[[str], Outcome]) -> None:
+        self._judge = judge
+        self._pool: ThreadPoolExecutor | None = None
+        self._found: dict[str, Future[Outcome | None]] = {}
+        self._running: list[Future[None]] = []
+
+    def begin(self, lanes: Sequence[Sequence[str]], *, width: int) -> None:
+        """Begin to judge, ``width`` lanes at a time; returns at once. Once only."""
+        if self._pool is not None or width < 1 or not lanes:
+            return
+        self._pool = ThreadPoolExecutor(width, thread_name_prefix="lane")
+        for lane in lanes:
+            self._found.update({id: Future() for id in lane})
+            self._running.append(self._pool.submit(self._work, lane))
+
+    def outcome(self, id: str) -> Outcome | None:
+        """Wait for a case; None if it has to be judged alone, which nothing is beside then."""
+        if id in self._found:
+            found = self._found[id].result(LANES_S)
+            if found is not None:
+                return found
+        wait(self._running, LANES_S)
+        return None
+
+    def close(self) -> None:
+        """Begin nothing more, and wait for what has begun."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _work(self, lane: Sequence[str]) -> None:
+        going = True
+        for id in lane:
+            outcome = None
+            if going:
+                # What is raised here is raised again where the case is judged alone.
+                with suppress(Exception):
+                    outcome = self._judge(id)
+            going = outcome is not None and outcome.result.state is State.PASSED
+            self._found[id].set_result(outcome if going else None)
