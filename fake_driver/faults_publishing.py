@@ -104,12 +104,15 @@ class Relabels(Publisher):
 
 @fault("SLICE-017", "at start delete every slice whose driver is another one")
 class DeletesOthers(Publisher):
-    def run(self) -> None:
-        self.api.connect()
-        for item in self.api.request("GET", SLICES).get("items") or []:
-            if item["spec"]["driver"] != self.options.driver_name:
-                self.api.request("DELETE", f"{SLICES}/{item['metadata']['name']}")
-        super().run()
+    alone = False
+
+    def repair(self) -> None:
+        if not self.alone:
+            for item in self.api.request("GET", SLICES).get("items") or []:
+                if item["spec"]["driver"] != self.options.driver_name:
+                    self.api.request("DELETE", f"{SLICES}/{item['metadata']['name']}")
+            self.alone = True
+        super().repair()
 
 
 @fault("SLICE-019", "give up for ever after the first 409")

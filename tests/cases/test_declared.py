@@ -107,7 +107,7 @@ def test_a_case_that_waits_for_quiet_is_one_of_slices_or_looks_back_at_streams()
     late = {id for id in implemented() if declared(id).settles}
     assert late
     others = {id for id in late if catalogue().case(id).depth is not Depth.STATIC}
-    known = {"ATTR-011", "FEAT-001", "PART-009", "REG-003", "SEC-002"}
+    known = {"ATTR-011", "FEAT-001", "PART-009", "REG-003", "SEC-002", "SEC-010"}
     rest = {id for id in others if not id.startswith("SLICE-")} - known
     assert {catalogue().case(id).observation for id in rest} == {"timeline"}
     assert all(id.startswith("HLTH-") for id in rest)
