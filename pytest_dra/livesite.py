@@ -194,8 +194,8 @@ class LiveSite:
         result, error = ended(what.case, act)
         duration_s = time.monotonic() - began
         log = self._bench.driver.log() if self._bench is not None else ""
-        found = Outcome(dataclasses.replace(result, duration_s=duration_s)).because(error)
-        return found, log
+        outcome = Outcome(dataclasses.replace(result, duration_s=duration_s)).because(error)
+        return outcome, log
 
     def _renew(self, bench: LiveBench) -> None:
         """Begin anew with the driver: what a failed case has left must not fail the next one."""

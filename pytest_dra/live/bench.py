@@ -128,13 +128,6 @@ class LiveBench:
         kind = ReferenceScheduler if setup.own_allocator else KubeScheduler
         return kind(setup.cluster, rules=rules, namespaces=(self.namespace,))
 
-    def beside(self) -> LiveBench:
-        """Another one on the same driver and namespace, for a case at the same time."""
-        other = copy.copy(self)
-        other.claims = Claims(self._client, self.namespace, self.profile.budgets)
-        other.pods = Pods(self._client, self.namespace, self.profile.budgets)
-        return other
-
     @property
     def marks(self) -> Json:
         """Labels and annotations of everything that the run makes."""
@@ -149,6 +142,13 @@ class LiveBench:
     def pod_image(self) -> str:
         """Image of pods that use devices."""
         return self._setup.pod_image
+
+    def beside(self) -> LiveBench:
+        """Another one on the same driver and namespace, for a case at the same time."""
+        other = copy.copy(self)
+        other.claims = Claims(self._client, self.namespace, self.profile.budgets)
+        other.pods = Pods(self._client, self.namespace, self.profile.budgets)
+        return other
 
     @property
     def client(self) -> Client:

@@ -44,7 +44,7 @@ def test_an_installed_driver_adds_no_objects(runs: Runs, embedded: EmbeddedClust
         "--dra-disruptive",
     )
     assert done.ret == 0
-    done.stdout.no_fnmatch_line("*DaemonSet*")
+    done.stdout.no_fnmatch_line("*dra-fake-driver*")
     done.stdout.no_fnmatch_line("*are not run*")
 
 
