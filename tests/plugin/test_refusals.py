@@ -117,8 +117,8 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         ("--dra-case=FROB", "--dra-case=FROB: matches no case; areas are ADM, *"),
         ("--dra-case=,", "--dra-case=,: names no case"),
         (
-            "--dra-case=LIFE-004",
-            "--dra-case=LIFE-004: in the catalogue, but not in this release of the suite",
+            "--dra-case=LIFE-009",
+            "--dra-case=LIFE-009: in the catalogue, but not in this release of the suite",
         ),
     ],
 )
