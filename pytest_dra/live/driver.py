@@ -84,6 +84,9 @@ class LiveDriver:
     def install(self) -> None:
         """Deploy it; it need not have started yet when this returns. Raises ClusterError."""
         self._deployment.apply()
+        # What an earlier run has left is wiped by the kubelet after 30 s, and says nothing of this.
+        if self.objects:
+            self.sweep()
         self._gone = False
 
     def uninstall(self) -> list[str]:
