@@ -62,12 +62,10 @@ def test_no_more_entries_are_listed_than_the_limit(
     assert len(tree(tmp_path).sizes) == 10
 
 
-def test_no_deeper_folder_is_looked_into_than_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(residue, "DEPTH_LIMIT", 2)
+def test_no_deeper_folder_is_looked_into_than_the_limit(tmp_path: Path) -> None:
     (tmp_path / "1" / "2" / "3" / "4").mkdir(parents=True)
-    assert set(tree(tmp_path).sizes) == {"plugins/1", "plugins/1/2", "plugins/1/2/3"}
+    found = Tree.of({"plugins": tmp_path}, depth=2)
+    assert set(found.sizes) == {"plugins/1", "plugins/1/2", "plugins/1/2/3"}
 
 
 def test_what_was_added_is_told_and_what_is_gone_is_not(tmp_path: Path) -> None:
