@@ -94,11 +94,12 @@ def _in_slices(specs: list[Json], devices: list[Json]) -> Iterator[tuple[str, st
 def unasked(bench: Bench) -> dict[str, str]:
     """Features of :data:`SHOWN` with the sign that the driver under test has shown so far.
 
-    A health service that is advertised and declines is none that its cases could judge.
+    A health service that is advertised and declines is none that its cases could judge, nor is one
+    that speaks of no device.
     """
     instance = bench.instance
     reports = bench.timeline.entries(
-        HealthReport, where=lambda event: event.instance == instance.name
+        HealthReport, where=lambda event: event.instance == instance.name and bool(event.devices)
     )
     return {
         **in_slices(bench.slices_as_sent()),
