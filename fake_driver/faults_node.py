@@ -143,7 +143,12 @@ class ClosesForGood(Endpoint):
             return
         service.dra_socket = str(self.dra.path)
         while not self.closed.wait(LOOK_S):
-            if service.callers and not service.callers & service.connections():
+            if not service.callers or service.callers & service.connections():
+                continue
+            if not self.registry.path.exists():
+                # The kubelet has let the driver go because somebody has deleted the socket.
+                service.callers = frozenset()
+            else:
                 _log.warning("the kubelet has gone, closing the registration")
                 self.registry.close()
                 return
