@@ -170,11 +170,11 @@ def dra_allocator(dra_session: Session, dra_namespace: str) -> Iterator[Allocato
         allocator.serve(dra_namespace)
         yield allocator
         return
+    from pytest_dra.allocator import rules_of
     from pytest_dra.bench.allocating import ReferenceAllocator
-    from pytest_dra.bench.allocating import rules_with
 
     cluster = dra_session.cluster
-    rules = rules_with(cluster.version, dra_session.plan.feature_gates)
+    rules = rules_of(cluster.version.with_known_gates(dra_session.plan.feature_gates))
     with ReferenceAllocator(cluster, rules=rules, namespaces=(dra_namespace,)) as allocator:
         yield allocator
 

@@ -116,7 +116,6 @@ def _plan(
         images=tuple(images_of(objects)),
         pod_image=settings["dra_pod_image"],
         own_allocator=settings["dra_allocator"] == REFERENCE,
-        feature_gates=feature_gates(settings),
         partner=_partner(settings, engine),
     )
 
@@ -185,7 +184,6 @@ def _fake(settings: Settings, driver: str, *, new: New, engine: Engine | None) -
         images=(image,),
         pod_image=settings["dra_pod_image"],
         own_allocator=settings["dra_allocator"] == REFERENCE,
-        feature_gates=feature_gates(settings),
         build=partner.build,
         partner=partner,
     )

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from contextlib import suppress
 from pathlib import Path
 
+from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.cases import Declared
 from pytest_dra.cases import declared
@@ -129,14 +130,13 @@ class LiveSite:
                 profile=self._plan.profile,
                 driver_name=self._plan.driver_name or "",
                 run=self._run,
-                version=nearest_version(cluster.admin().server_version()).with_known_gates(
+                version=kubernetes_version(self._plan.kubernetes).with_known_gates(
                     self._plan.feature_gates
                 ),
                 objects=live.objects,
                 images=live.images,
                 pod_image=live.pod_image,
                 own_allocator=live.own_allocator,
-                feature_gates=live.feature_gates,
                 partner=live.partner,
                 folder=self._folder,
             )
@@ -170,20 +170,21 @@ class LiveSite:
 
     def _judge_beside(self, id: str) -> Outcome:
         what, bench = declared(id, live=True), self.bench.beside()
-        return self._judged(what, lambda: bench)[0]
+        return self._judged(what, lambda: bench)
 
     def judge(self, what: Declared) -> Outcome:
         """Run a case here."""
         known = self._lanes.outcome(what.case.id)
         if known is not None:
             return known
-        outcome, log = self._judged(what, lambda: self.bench)
+        outcome = self._judged(what, lambda: self.bench)
+        log = self._bench.driver.log() if self._bench is not None else ""
         if outcome.result.state in SPOILING and self._bench is not None:
             self._renew(self._bench)
         return dataclasses.replace(outcome, log=log)
 
-    def _judged(self, what: Declared, bench_of: Callable[[], LiveBench]) -> tuple[Outcome, str]:
-        """How a case ends on a bench, and the driver's log then."""
+    def _judged(self, what: Declared, bench_of: Callable[[], LiveBench]) -> Outcome:
+        """How a case ends on a bench."""
         began = time.monotonic()
 
         def act() -> None:
@@ -193,9 +194,7 @@ class LiveSite:
 
         result, error = ended(what.case, act)
         duration_s = time.monotonic() - began
-        log = self._bench.driver.log() if self._bench is not None else ""
-        outcome = Outcome(dataclasses.replace(result, duration_s=duration_s)).because(error)
-        return outcome, log
+        return Outcome(dataclasses.replace(result, duration_s=duration_s)).because(error)
 
     def _renew(self, bench: LiveBench) -> None:
         """Begin anew with the driver: what a failed case has left must not fail the next one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -10,8 +9,6 @@ from typing import Final
 from typing import Protocol
 
 from pytest_dra.allocator import Rules
-from pytest_dra.allocator import rules_of
-from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.controllers import scheduling
 from pytest_dra.controllers.claiming import ClaimController
 from pytest_dra.controllers.evicting import TaintEviction
@@ -41,11 +38,6 @@ class Reached(Protocol):
 
     def admin_kubeconfig(self) -> Path:
         """A kubeconfig for that identity, for clients of one's own."""
-
-
-def rules_with(version: KubernetesVersion, gates: Mapping[str, bool]) -> Rules:
-    """Whose answers are given: of that version, with those of the gates that it knows."""
-    return rules_of(version.with_known_gates(gates))
 
 
 class Allocator:

@@ -15,14 +15,12 @@ from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.podagent import PodAgent
 from pytest_dra.bench.userclaims import CLAIM
 from pytest_dra.bench.userclaims import UserClaims
+from pytest_dra.bench.userpod import ShownPod
 from pytest_dra.controllers import podclaims
-from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import Background
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.kubelet import KeptClaim
-from pytest_dra.scheduling.cluster import allocation_of
-from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.spec import Json
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
@@ -38,46 +36,22 @@ CREATE_S: Final = 10.0
 
 CONTAINER: Final = "main"
 _FORBIDDEN: Final = 403
-_EVENTS_MAX: Final = 5
-"""Newest events that a message tells."""
 
 
 class PodError(AssertionError):
     """A pod is not what the test wants it to be."""
 
 
-class Pod:
-    """A pod that was made. Everything is asked of the cluster when it is called."""
+class Pod(ShownPod):
+    """A pod on the bench, whose node the kubelet stand-in is."""
 
     def __init__(
         self, made: Json, *, client: Client, agent: PodAgent, bench: Bench,
         allocator: Allocator,
     ) -> None:  # fmt: skip
-        self.name = str(made["metadata"]["name"])
-        self.namespace = str(made["metadata"]["namespace"])
-        self.uid = str(made["metadata"]["uid"])
-        self._client = client
+        super().__init__(made, client=client, allocator=allocator)
         self._agent = agent
         self._bench = bench
-        self._allocator = allocator
-
-    def __repr__(self) -> str:
-        return f"<pod {self.namespace}/{self.name}>"
-
-    def read(self) -> Json:
-        """The object as it is now. Raises KubeError 404 once it is gone."""
-        return self._client.get(resources.PODS, self.name, namespace=self.namespace)
-
-    @property
-    def phase(self) -> str:
-        """``Pending``, ``Running``, ``Succeeded``, ``Failed``; "" once it is gone."""
-        found = self._seen()
-        return str((found.get("status") or {}).get("phase") or "Pending") if found else ""
-
-    @property
-    def node(self) -> str:
-        """The node that it was put on, "" if none."""
-        return str((((self._seen() or {}).get("spec")) or {}).get("nodeName") or "")
 
     def wait_running(self, *, within_s: float = RUNNING_S) -> Pod:
         """Wait until its claims are prepared and it runs.
@@ -87,7 +61,7 @@ class Pod:
         """
         poll(lambda: self.phase == "Running" or self._allocator.failures, Deadline.after(within_s))
         if self.phase != "Running":
-            raise PodError(self._why(within_s))
+            raise PodError(self._why(within_s, *self._allocator.failures))
         return self
 
     def wait_gone(self, *, within_s: float = GONE_S) -> None:
@@ -101,18 +75,6 @@ class Pod:
             raise PodError(f"{self} is not gone after {within_s:g} s\n{self._told()}")
         if not poll(lambda: not self._owned(), deadline, every_s=_LOOK_S):
             raise PodError(f"{self} is gone, but not its claims {', '.join(self._owned())}")
-
-    def claims(self) -> list[Json]:
-        """Its ResourceClaims as they are now, in the order of the pod."""
-        names = [name for name, _ in podclaims.names_of(self.read())]
-        get = functools.partial(
-            self._client.get, resources.RESOURCE_CLAIMS, namespace=self.namespace
-        )
-        return [get(name) for name in names]
-
-    def devices(self) -> list[Json]:
-        """What was allocated: results with ``request``, ``driver``, ``pool``, ``device``..."""
-        return [one for claim in self.claims() for one in results_of(allocation_of(claim))]
 
     def cdi_ids(self, container: str = "") -> list[str]:
         """The CDI ids that a container gets, in the order of its claims.
@@ -157,27 +119,6 @@ class Pod:
         if not poll(lambda: self.phase in (phase, ""), Deadline.after(GONE_S)):
             raise PodError(f"{self} does not end\n{self._told()}")
 
-    def delete(self, *, wait: bool = True) -> None:
-        """Delete it as a user does; its claims are unprepared first."""
-        try:
-            self._client.delete(
-                resources.PODS, self.name, namespace=self.namespace, grace_s=None, uid=self.uid
-            )
-        except KubeError as error:
-            if error.code != NOT_FOUND:
-                raise
-        if wait:
-            self.wait_gone()
-
-    def events(self) -> list[str]:
-        """What was told of it, oldest first: ``Reason: message``."""
-        found = self._client.list(
-            resources.EVENTS,
-            namespace=self.namespace,
-            field_selector=f"involvedObject.uid={self.uid}",
-        )
-        return [f"{one.get('reason')}: {one.get('message')}" for one in found]
-
     def _seen(self) -> Json | None:
         for one in self._agent.objects(resources.PODS):
             if one["metadata"].get("uid") == self.uid:
@@ -199,17 +140,6 @@ class Pod:
             if one["name"] == name:
                 return one
         raise PodError(f"{self} has no container {name!r}")
-
-    def _why(self, within_s: float) -> str:
-        lines = [f"{self} does not run within {within_s:g} s, it is {self.phase or 'gone'}"]
-        lines += self._allocator.failures
-        lines.append(self._told())
-        if self.phase and not self.node:
-            lines.append(self._allocator.explain(self.namespace, self.name))
-        return "\n".join(lines)
-
-    def _told(self) -> str:
-        return "\n".join(f"  {one}" for one in self.events()[-_EVENTS_MAX:])
 
 
 _LOOK_S: Final = 0.05

@@ -6,21 +6,18 @@ import copy
 import dataclasses
 from collections.abc import Callable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
+from pytest_dra.allocator import rules_of
 from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
-from pytest_dra.api.versions import nearest_version
 from pytest_dra.bench.allocating import Allocator
 from pytest_dra.bench.allocating import KubeScheduler
 from pytest_dra.bench.allocating import ReferenceScheduler
-from pytest_dra.bench.allocating import rules_with
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
@@ -79,9 +76,6 @@ class LiveSetup:
     images: Sequence[str] = ()
     pod_image: str = ""
     own_allocator: bool = False
-    feature_gates: Mapping[str, bool] = dataclasses.field(
-        default_factory=lambda: MappingProxyType({})
-    )
     partner: Partner | None = None
     folder: Callable[[], Path] = lambda: Path()
 
@@ -124,9 +118,8 @@ class LiveBench:
 
     def _new_allocator(self) -> Allocator:
         setup = self._setup
-        rules = rules_with(nearest_version(self._client.server_version()), setup.feature_gates)
         kind = ReferenceScheduler if setup.own_allocator else KubeScheduler
-        return kind(setup.cluster, rules=rules, namespaces=(self.namespace,))
+        return kind(setup.cluster, rules=rules_of(setup.version), namespaces=(self.namespace,))
 
     @property
     def marks(self) -> Json:

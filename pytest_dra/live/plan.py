@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.launch import Keeper
@@ -25,7 +23,6 @@ class LivePlan:
         pod_image: of the pods that use devices.
         own_allocator: ours gives devices to pods, else the cluster's kube-scheduler.
         shared: others use the cluster, so that cases which disturb them are not run.
-        feature_gates: those of the cluster that are not at their defaults.
         build: makes the images that are built for the run; None: there are none.
         partner: a second driver, for cases that need one.
     """
@@ -35,9 +32,6 @@ class LivePlan:
     images: tuple[str, ...]
     pod_image: str
     own_allocator: bool = False
-    feature_gates: Mapping[str, bool] = dataclasses.field(
-        default_factory=lambda: MappingProxyType({})
-    )
     shared: bool = False
     build: Callable[[Path], None] | None = None
     partner: Partner | None = None

@@ -13,15 +13,13 @@ from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import devices_of
 from pytest_dra.bench.userclaims import CLAIM
 from pytest_dra.bench.userclaims import UserClaims
-from pytest_dra.controllers import podclaims
+from pytest_dra.bench.userpod import ShownPod
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live.asking import CONTAINER
 from pytest_dra.live.asking import GRACE_S
 from pytest_dra.live.asking import STAY
 from pytest_dra.live.driver import LiveDriver
-from pytest_dra.scheduling.cluster import allocation_of
-from pytest_dra.scheduling.cluster import results_of
 from pytest_dra.spec import Json
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
@@ -37,11 +35,6 @@ EVERY_S: Final = 0.2
 
 COMMAND_S: Final = 30.0
 """Longest run of a command in a container."""
-
-EVENTS_MAX: Final = 5
-"""Newest events that a message tells."""
-
-_NOT_FOUND: Final = 404
 
 
 class UserDriver:
@@ -70,33 +63,8 @@ class UserDriver:
         return devices_of(self._driver.slices(), driver=self.driver_name, node=node or self._node)
 
 
-class UserPod:
-    """A pod that was made. Everything is asked of the cluster when it is called."""
-
-    def __init__(self, made: Json, *, client: Client, allocator: Allocator) -> None:
-        self.name = str(made["metadata"]["name"])
-        self.namespace = str(made["metadata"]["namespace"])
-        self.uid = str(made["metadata"]["uid"])
-        self._client = client
-        self._allocator = allocator
-
-    def __repr__(self) -> str:
-        return f"<pod {self.namespace}/{self.name}>"
-
-    def read(self) -> Json:
-        """The object as it is now. Raises KubeError 404 once it is gone."""
-        return self._client.get(resources.PODS, self.name, namespace=self.namespace)
-
-    @property
-    def phase(self) -> str:
-        """``Pending``, ``Running``, ``Succeeded``, ``Failed``; "" once it is gone."""
-        found = self._seen()
-        return str((found.get("status") or {}).get("phase") or "Pending") if found else ""
-
-    @property
-    def node(self) -> str:
-        """The node that it was put on, "" if none."""
-        return str((((self._seen() or {}).get("spec")) or {}).get("nodeName") or "")
+class UserPod(ShownPod):
+    """A pod on a real node."""
 
     def wait_running(self, *, within_s: float = RUNNING_S) -> UserPod:
         """Wait until it runs.
@@ -105,29 +73,13 @@ class UserPod:
             AssertionError: it does not in that time; says what its events and the allocator say.
         """
         if not poll(lambda: self.phase == "Running", Deadline.after(within_s), every_s=EVERY_S):
-            lines = [f"{self} does not run within {within_s:g} s, it is {self.phase or 'gone'}"]
-            lines += [f"  {each}" for each in self.events()[-EVENTS_MAX:]]
-            if self.phase and not self.node:
-                lines.append(self._allocator.explain(self.namespace, self.name))
-            raise AssertionError("\n".join(lines))
+            raise AssertionError(self._why(within_s))
         return self
 
     def wait_gone(self, *, within_s: float = GONE_S) -> None:
         """Wait until it is deleted, its claims unprepared before. Raises AssertionError."""
         if not poll(lambda: not self.phase, Deadline.after(within_s), every_s=EVERY_S):
-            told = "\n".join(f"  {each}" for each in self.events()[-EVENTS_MAX:])
-            raise AssertionError(f"{self} is not gone after {within_s:g} s\n{told}")
-
-    def claims(self) -> list[Json]:
-        """Its ResourceClaims as they are now, in the order of the pod."""
-        return [
-            self._client.get(resources.RESOURCE_CLAIMS, name, namespace=self.namespace)
-            for name, _ in podclaims.names_of(self.read())
-        ]
-
-    def devices(self) -> list[Json]:
-        """What was allocated: results with ``request``, ``driver``, ``pool``, ``device``..."""
-        return [one for claim in self.claims() for one in results_of(allocation_of(claim))]
+            raise AssertionError(f"{self} is not gone after {within_s:g} s\n{self._told()}")
 
     def run(self, *argv: str, container: str = "") -> str:
         """What a command says in a container, the first one by default.
@@ -158,36 +110,6 @@ class UserPod:
         ended = ("Succeeded", "Failed", "")
         if not poll(lambda: self.phase in ended, Deadline.after(GONE_S), every_s=EVERY_S):
             raise AssertionError(f"{self} does not end")
-
-    def delete(self, *, wait: bool = True) -> None:
-        """Delete it as a user does; its claims are unprepared first."""
-        try:
-            self._client.delete(
-                resources.PODS, self.name, namespace=self.namespace, grace_s=None, uid=self.uid
-            )
-        except KubeError as error:
-            if error.code != _NOT_FOUND:
-                raise
-        if wait:
-            self.wait_gone()
-
-    def events(self) -> list[str]:
-        """What was told of it, oldest first: ``Reason: message``."""
-        found = self._client.list(
-            resources.EVENTS,
-            namespace=self.namespace,
-            field_selector=f"involvedObject.uid={self.uid}",
-        )
-        return [f"{one.get('reason')}: {one.get('message')}" for one in found]
-
-    def _seen(self) -> Json | None:
-        try:
-            found = self.read()
-        except KubeError as error:
-            if error.code == _NOT_FOUND:
-                return None
-            raise
-        return found if found["metadata"]["uid"] == self.uid else None
 
 
 class UserPods:
