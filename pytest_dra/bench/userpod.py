@@ -101,7 +101,7 @@ class ShownPod:
     def _why(self, within_s: float, *failures: str) -> str:
         """Why it does not run, with what the allocator says of a pod that has no node."""
         lines = [f"{self} does not run within {within_s:g} s, it is {self.phase or 'gone'}"]
-        lines += [*failures, self._told()]
+        lines += filter(None, [*failures, self._told()])
         if self.phase and not self.node:
             lines.append(self._allocator.explain(self.namespace, self.name))
         return "\n".join(lines)
