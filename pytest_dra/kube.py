@@ -54,6 +54,10 @@ class Client:
         except (TypeError, LookupError, AttributeError) as error:
             # The client library takes for granted what the file should hold.
             raise KubeError(f"kubeconfig {kubeconfig}: not of the form of one", code=0) from error
+        # Else the library looks through the environment again with each request, for a proxy that
+        # the connections would not use; and pytest changes it meanwhile from another thread.
+        configuration = self._api.configuration
+        configuration.proxy = configuration.proxy
 
     def close(self) -> None:
         """Close the connections."""
