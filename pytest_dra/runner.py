@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from pytest_dra.progress import Progress
 from pytest_dra.report.figures import Figures
 from pytest_dra.report.terminal import marks_of
 from pytest_dra.running import Run
+from pytest_dra.shares import shares_of
 
 OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""
@@ -22,9 +25,11 @@ BENCH_FIXTURES = frozenset({"dra_bench", "dra_live"})
 OBSERVED = "dra_observations"
 """What a worker of xdist hands over at its end."""
 
-
 FIGURES = "dra_figures"
 """Where xdist's channel carries what a worker has measured."""
+
+SHARES = "dra_shares"
+"""Where xdist tells a worker in how many shares the cases are handed out; none if absent."""
 
 
 class CaseRunner:
@@ -35,6 +40,9 @@ class CaseRunner:
         self._run = run
         self._is_worker = hasattr(config, "workerinput")
         self._progress = Progress(self._say)
+        self._shares_wanted = int(getattr(config, "workerinput", {}).get(SHARES, 0))
+        self._shares: dict[str, int] = {}
+        self._begun: set[int] = set()
 
     def pytest_report_header(self) -> list[str]:
         """What is judged, and where each setting came from."""
@@ -78,8 +86,24 @@ class CaseRunner:
         """Note which cases are to run; under xdist the controller does not know."""
         ids = [_id(item) for item in session.items]
         self._run.recorder.expect(id for id in ids if id is not None)
+        cases = tuple(id for id in ids if id is not None)
+        self._run.session.expect(cases)
         # A worker has the ids of all: what it is not asked for must not be begun.
-        self._run.session.expect((id for id in ids if id is not None), apart=not self._is_worker)
+        if not self._is_worker:
+            self._run.session.expect_apart(cases)
+        elif self._shares_wanted:
+            self._shares = self._shares_of(cases, self._shares_wanted)
+
+    def _shares_of(self, ids: Iterable[str], count: int) -> dict[str, int]:
+        return shares_of(ids, count, declared=self._run.session.declared)
+
+    def _expect_share(self, id: str) -> None:
+        """Note what else this worker is to judge, with the first case of a share."""
+        share = self._shares.get(id)
+        if share is not None and share not in self._begun:
+            self._begun.add(share)
+            ids = [each for each, number in self._shares.items() if number == share]
+            self._run.session.expect_apart(ids)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
@@ -105,6 +129,7 @@ class CaseRunner:
         id = _id(pyfuncitem)
         if id is None:
             return None
+        self._expect_share(id)
         with self._progress.judging(id, catalogue().case(id).title):
             outcome = self._run.session.judge(id)
         pyfuncitem.stash[OUTCOME] = outcome
@@ -138,6 +163,38 @@ class CaseRunner:
             output[FIGURES] = self._run.recorder.figures.to_dict()
         if not self._is_worker and not self._config.option.collectonly:
             session.exitstatus = self._run.finish(int(exitstatus))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist in how many shares the cases come."""
+        if self._hands_out_shares:
+            from pytest_dra.workers import worker_count
+
+            node.workerinput[SHARES] = worker_count(self._config)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        """Hand the cases out in shares, unless the user has chosen another way."""
+        if not self._hands_out_shares:
+            return None
+        from pytest_dra.workers import ShareScheduling
+        from pytest_dra.workers import place_of
+        from pytest_dra.workers import place_of_body
+        from pytest_dra.workers import worker_count
+
+        session, count = self._run.session, worker_count(config)
+
+        def divide(nodeids: Sequence[str]) -> dict[str, int]:
+            known = {place_of_body(session.declared(id).body): id for id in self._run.chosen}
+            ids = {each: known[place_of(each)] for each in nodeids if place_of(each) in known}
+            shares = self._shares_of(ids.values(), count)
+            return {nodeid: shares[id] for nodeid, id in ids.items()}
+
+        return ShareScheduling(config, log, divide)
+
+    @property
+    def _hands_out_shares(self) -> bool:
+        return str(self._config.getoption("dist", "no")) == "load"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

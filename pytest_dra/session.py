@@ -194,13 +194,13 @@ class Session:
             self._begin_others(self._outcomes[id])
         return self._outcomes[id]
 
-    def expect(self, ids: Iterable[str], *, apart: bool = True) -> None:
-        """Say which cases are to be judged, so that what takes its time can begin early.
-
-        ``apart``: some of them on benches of their own.
-        """
+    def expect(self, ids: Iterable[str]) -> None:
+        """Say which cases are to be judged, so that what takes its time can begin early."""
         self._to_begin = self._to_disturb = tuple(ids)
-        self._expected = self._to_begin if apart else ()
+
+    def expect_apart(self, ids: Iterable[str]) -> None:
+        """Say which cases this process is to judge: some may be, on benches of their own."""
+        self._expected = tuple(ids)
 
     def _begin_others(self, outcome: Outcome) -> None:
         """Begin what takes its time, once the driver under test has had the first word.
