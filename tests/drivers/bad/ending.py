@@ -1,7 +1,7 @@
 """Ends, or never begins: ``python -m tests.drivers.bad.ending HOW [SWITCHES OF THE GOOD DRIVER]``.
 
 at-once: exits with code 3 and a message; never: sleeps without registering; registered: ends soon
-after its registration; no-directory: its data directory is not there; prepare: ends in the middle of
+after its registration; no-directory: lacks its data directory; prepare: ends in the middle of
 a Prepare; answered: soon after one.
 """
 
