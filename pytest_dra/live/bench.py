@@ -43,7 +43,6 @@ from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
 from pytest_dra.live.shipment import ShipmentError
-from pytest_dra.live.shipment import plugins_of
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile.model import Probe
 from pytest_dra.spec import Case
@@ -238,18 +237,13 @@ class LiveBench:
 
     @property
     def foreign(self) -> Foreign:
-        """What the plugin on the first node has no business with. Raises as ``must_be_ours``."""
-        self.driver.must_be_ours()
-        plugins = plugins_of(self.driver.objects)
-        if not plugins:
-            raise UnsupportedEnvironment(
-                "the manifests have no DaemonSet of a plugin", way_out="complete the manifests"
-            )
+        """What the plugin on the first node has no business with. Raises as ``plugins`` does."""
+        plugin = self.driver.plugins()[0]
         return Foreign(
             self._client,
             driver=self.driver.name,
             node=self.driver.nodes()[0],
-            plugin=plugins[0],
+            plugin=plugin,
             run=self._setup.run,
         )
 

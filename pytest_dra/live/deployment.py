@@ -87,9 +87,24 @@ class Deployment:
             self._kinds[key] = resource_of(self._client, item)
         return self._kinds[key]
 
+    def apply_again(self, items: Sequence[Json]) -> None:
+        """Make objects anew that :meth:`remove_some` has removed. Raises as :meth:`apply`."""
+        for item in items:
+            self._create(item)
+
+    def remove_some(self, items: Sequence[Json]) -> list[str]:
+        """Delete these of the objects; what is still there then, in words."""
+        meant = {(str(each["kind"]), str(each["metadata"]["name"])) for each in items}
+        made = [each for each in self._made if (each[0].kind, each[2]) in meant]
+        self._made = [each for each in self._made if each not in made]
+        return self._removed(made)
+
     def remove(self) -> list[str]:
         """Delete what was made, the last first; what is still there then, in words."""
         made, self._made = self._made, []
+        return self._removed(made)
+
+    def _removed(self, made: Sequence[tuple[Resource, str | None, str]]) -> list[str]:
         for resource, namespace, name in reversed(made):
             with suppress(KubeError):
                 self._client.delete(resource, name, namespace=namespace, grace_s=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,8 +14,10 @@ from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.cel.errors import CompileError
 from pytest_dra.cel.releases import environment_of
+from pytest_dra.checks.selecting import Shown
 from pytest_dra.checks.selecting import matching
 from pytest_dra.checks.selecting import shown
+from pytest_dra.checks.workloads import Workload
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
@@ -77,7 +80,7 @@ class LiveDriver:
         self.name = name
         self.objects = objects
         self._client = client
-        self._environment = environment_of(version, stored=True)
+        self.environment = environment_of(version, stored=True)
         self._deployment = Deployment(client, run=run, objects=objects)
         self._gone = True
 
@@ -127,6 +130,43 @@ class LiveDriver:
             if self._gone:
                 self.install()
 
+    @contextmanager
+    def without_plugin(self) -> Iterator[None]:
+        """No plugin runs on any node meanwhile; classes, roles and controllers stay.
+
+        Raises:
+            UnsupportedEnvironment: the driver is not ours, or has no DaemonSet.
+            ClusterError: its pods do not go.
+            Violation: they do not come back.
+        """
+        plugins = [each.item for each in self.plugins()]
+        before = self.plugin_pods()
+        try:
+            left = self._deployment.remove_some(plugins)
+            gone = poll(
+                lambda: not self.plugin_pods(), Deadline.after(RESTARTED_S), every_s=EVERY_S
+            )
+            if left or not gone:
+                raise ClusterError(f"the plugin of {self.name} does not go: {self._told()}")
+            yield
+        finally:
+            self._deployment.apply_again(plugins)
+            self._must_be_ready(len(before))
+
+    def plugins(self) -> list[Workload]:
+        """What makes its plugin's pods.
+
+        Raises:
+            UnsupportedEnvironment: the driver is not ours, or nothing does.
+        """
+        self.must_be_ours()
+        found = plugins_of(self.objects)
+        if not found:
+            raise UnsupportedEnvironment(
+                "the manifests have no DaemonSet of a plugin", way_out="complete the manifests"
+            )
+        return found
+
     # what it publishes
 
     def slices(self) -> list[Json]:
@@ -173,19 +213,26 @@ class LiveDriver:
         Raises:
             ClusterError: the class is not there, or a selector does not compile.
         """
+        found = self.offered(device_class, *selectors)
+        return [(each.item, each.device) for each in found if each.item["spec"].get("nodeName")]
+
+    def offered(self, device_class: str, *selectors: str) -> list[Shown]:
+        """The same, and what is of all nodes. Raises as :meth:`devices` does."""
         node = self.nodes()[0]
-        here = [each for each in self.slices() if each["spec"].get("nodeName") == node]
+        here = [
+            each
+            for each in self.slices()
+            if each["spec"].get("nodeName") == node or each["spec"].get("allNodes")
+        ]
         try:
             known = self._client.get(resources.DEVICE_CLASSES, device_class)
             asked = [
                 each["cel"]["expression"] for each in known["spec"].get("selectors") or () if each
             ]
-            found = matching(
-                [*asked, *selectors], shown(here, self._environment), self._environment
-            )
+            found = matching([*asked, *selectors], shown(here, self.environment), self.environment)
         except (KubeError, CompileError) as error:
             raise ClusterError(f"DeviceClass {device_class}: {error}") from error
-        return [(each.item, each.device) for each in found.devices]
+        return list(found.devices)
 
     # its pods
 
@@ -235,12 +282,15 @@ class LiveDriver:
                     grace_s=None,
                     uid=about["uid"],
                 )
-        gone = {each["metadata"]["uid"] for each in old}
+        self._must_be_ready(len(old), gone={each["metadata"]["uid"] for each in old})
+
+    def _must_be_ready(self, number: int, *, gone: Collection[str] = ()) -> None:
+        """Wait for so many ready pods of the plugin, none of those that have ended."""
 
         def ready() -> bool:
             now = self.plugin_pods()
             known = {each["metadata"]["uid"] for each in now}
-            return len(now) >= len(old) and not known & gone and all(map(_is_ready, now))
+            return len(now) >= number and not known.intersection(gone) and all(map(_is_ready, now))
 
         if not poll(ready, Deadline.after(RESTARTED_S), every_s=EVERY_S):
             raise Violation(
