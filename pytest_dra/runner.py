@@ -14,6 +14,7 @@ from pytest_dra.progress import Progress
 from pytest_dra.report.figures import Figures
 from pytest_dra.report.terminal import marks_of
 from pytest_dra.running import Run
+from pytest_dra.running import function_of
 
 OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""
@@ -66,7 +67,8 @@ class CaseRunner:
 
         Bodies that act elsewhere go before anybody counts them as left out.
         """
-        items[:] = [item for item in items if _id(item) is None or self._run.fits(_function(item))]
+        fits = self._run.sessions.has
+        items[:] = [item for item in items if _id(item) is None or fits(function_of(item))]
         yield
         chosen, dropped = self._run.arrange([(item, _id(item)) for item in items])
         items[:] = chosen
@@ -76,10 +78,11 @@ class CaseRunner:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which cases are to run; under xdist the controller does not know."""
-        ids = [_id(item) for item in session.items]
-        self._run.recorder.expect(id for id in ids if id is not None)
+        pairs = [(id, function_of(item)) for item in session.items if (id := _id(item))]
+        sessions = self._run.sessions
+        self._run.recorder.expect((id, sessions.parameter(id, body)) for id, body in pairs)
         # A worker has the ids of all: what it is not asked for must not be begun.
-        self._run.session.expect((id for id in ids if id is not None), apart=not self._is_worker)
+        sessions.expect(pairs, apart=not self._is_worker)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
@@ -106,7 +109,7 @@ class CaseRunner:
         if id is None:
             return None
         with self._progress.judging(id, catalogue().case(id).title):
-            outcome = self._run.session.judge(id)
+            outcome = self._run.sessions.judge(id, function_of(pyfuncitem))
         pyfuncitem.stash[OUTCOME] = outcome
         self._run.end_call(outcome)
         return True
@@ -120,7 +123,7 @@ class CaseRunner:
         id = _id(item)
         if id is not None:
             outcome = item.stash.get(OUTCOME, None) if report.when == "call" else None
-            self._run.describe(id, outcome, report)
+            self._run.describe(id, function_of(item), outcome, report)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -157,10 +160,5 @@ class CaseRunner:
                 terminalreporter.line(line, **marks_of(line))
 
 
-def _function(item: pytest.Item) -> object:
-    """The function behind an item; None where there is none."""
-    return getattr(item, "function", None)
-
-
 def _id(item: pytest.Item) -> str | None:
-    return case_id_of(_function(item))
+    return case_id_of(function_of(item))
