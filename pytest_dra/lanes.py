@@ -7,6 +7,7 @@ else happens may come of the others: such a case is judged once more, alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,18 @@ from pytest_dra.spec import Case
 
 LANES_S: Final = 1800.0
 """Longest wait for all lanes: the budgets of their cases bound them by themselves."""
+
+WORKING_AGAIN: Final = "SHARE-001"
+"""The case on clusters that says that a device works for one pod and the next."""
+
+
+def needs_of(case: Case, available: Collection[str], *, live: bool) -> tuple[str, ...]:
+    """Ids of what has to pass before a case, as far as it is available.
+
+    Of what is needed at wire depth alone, that a device works is left on a cluster (``live``).
+    """
+    found = tuple(id for id in case.needs if id in available)
+    return found or ((WORKING_AGAIN,) if live and case.needs else ())
 
 
 def lanes_of(cases: Sequence[Case], passed: frozenset[str]) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from pytest_dra.cel.errors import CompileError
 from pytest_dra.cel.releases import environment_of
 from pytest_dra.checks.selecting import matching
 from pytest_dra.checks.selecting import shown
+from pytest_dra.checks.slices import count
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
@@ -30,6 +32,7 @@ from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import pause
 from pytest_dra.waiting import poll
 
 DEPLOYED_S: Final = 120.0
@@ -52,6 +55,21 @@ LOG_LINES: Final = 50
 
 EVERY_S: Final = 0.5
 """Between two looks at the driver's slices or pods."""
+
+REPUBLISHED_S: Final = 30.0
+SETTLED_S: Final = 3.0
+"""Until a restarted driver publishes as many devices as before, and has written what it writes."""
+
+BINDINGS: Final = frozenset({"ClusterRoleBinding", "RoleBinding"})
+"""Kinds of what gives a driver its rights."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """The driver's slices before a restart of its pods and after it."""
+
+    before: tuple[Json, ...]
+    after: tuple[Json, ...]
 
 
 class LiveDriver:
@@ -80,6 +98,7 @@ class LiveDriver:
         self._environment = environment_of(version, stored=True)
         self._deployment = Deployment(client, run=run, objects=objects)
         self._gone = True
+        self._restart: Restart | None = None
 
     def install(self) -> None:
         """Deploy it; it need not have started yet when this returns. Raises ClusterError."""
@@ -248,6 +267,41 @@ class LiveDriver:
                 got=self._told(),
                 want=f"new ones, ready within {RESTARTED_S:g} s",
             )
+
+    def restarted(self, *, anew: bool = False) -> Restart:
+        """What a restart has left of the slices: of the last one, or of one that is done now.
+
+        Raises:
+            Violation: it publishes nothing, or does not come back.
+            UnsupportedEnvironment: the driver is not ours.
+        """
+        if self._restart is None or anew:
+            before = self.must_publish()
+            self.restart()
+            wanted = count(before)
+            deadline = Deadline.after(REPUBLISHED_S)
+            poll(lambda: count(self.slices()) >= wanted, deadline, every_s=EVERY_S)
+            # A driver that compares what is there with what it has does so when it has started.
+            pause(SETTLED_S)
+            self._restart = Restart(before=tuple(before), after=tuple(self.slices()))
+        return self._restart
+
+    @contextmanager
+    def without_rights(self) -> Iterator[None]:
+        """The roles of the driver are bound to nobody meanwhile.
+
+        Raises:
+            UnsupportedEnvironment: it is not ours, or ships no binding.
+            ClusterError: one cannot be removed or made.
+        """
+        self.must_be_ours()
+        bindings = [each for each in self.objects if each["kind"] in BINDINGS]
+        if not bindings:
+            raise UnsupportedEnvironment(
+                "the manifests bind no role to the driver", way_out="complete the manifests"
+            )
+        with self._deployment.without(bindings):
+            yield
 
     def run_hook(self, name: str, command: Sequence[str], values: Mapping[str, str]) -> str:
         """Run a command of the profile's ``hooks`` in the plugin's container; what it prints.
