@@ -23,11 +23,13 @@ from pytest_dra.cases import locked
 from pytest_dra.catalogue import catalogue
 from pytest_dra.checks.observations import merged
 from pytest_dra.measuring import figures_of
+from pytest_dra.options import AUTO
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.outcome import Outcome
 from pytest_dra.planning import plan_of
+from pytest_dra.profile import Hardware
 from pytest_dra.profile.plugged import Call
 from pytest_dra.profile.plugged import plugged
 from pytest_dra.recorder import Recorder
@@ -66,6 +68,11 @@ ENDS_WHAT_SETTLED = "REG-012"
 
 STARTS_ANOTHER = "SLICE-003"
 """The settling case that starts a second driver: first, so that both become quiet together."""
+
+ONE_AT_A_TIME = (
+    "one case at a time, since the driver's hardware counts as real: quicker with --dra-benches=4, "
+    "or with launch.hardware: fake in the profile"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -159,7 +166,16 @@ class Run:
         shown = [each for each in self.settings.described() if not each.startswith("driver=")]
         hooks = ", ".join(plugged(self.session.plan.profile))
         lines += [f"dra: hooks of pytest plugins: {hooks}"] if hooks else []
+        lines += [f"dra: {ONE_AT_A_TIME}"] if self._one_at_a_time else []
         return [*lines, f"dra: {', '.join(shown)}"]
+
+    @property
+    def _one_at_a_time(self) -> bool:
+        """True if nobody has said whether several processes of the driver may run beside others."""
+        plan = self.session.plan
+        mild = self.settings["dra_benches"] == AUTO and not self.settings.attached
+        real = plan.profile.launch.hardware is Hardware.REAL
+        return mild and real and plan.live is None and len(self.chosen) > 1
 
     def begin(self) -> None:
         """Remove what an earlier run has kept of its cases."""

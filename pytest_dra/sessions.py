@@ -12,13 +12,21 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from pytest_dra.bench import Bench
+from pytest_dra.cases import Body
 from pytest_dra.cases import is_live
 from pytest_dra.outcome import Outcome
 from pytest_dra.plan import Plan
 from pytest_dra.report.results import AT_CLUSTER
 from pytest_dra.session import Session
+from pytest_dra.shares import shares_of
 from pytest_dra.spec import Depth
 from pytest_dra.spec import Json
+
+Bodies = Sequence[tuple[str, object]]
+"""Cases by id and body."""
+
+Shares = dict[tuple[str, bool], int]
+"""Number of the share of a case, by its id and whether it acts on a whole cluster."""
 
 
 class Sessions:
@@ -67,10 +75,44 @@ class Sessions:
         result = dataclasses.replace(outcome.result, parameter=self.parameter(id, function))
         return dataclasses.replace(outcome, result=result)
 
-    def expect(self, bodies: Sequence[tuple[str, object]], *, apart: bool) -> None:
+    def expect(self, bodies: Bodies) -> None:
         """Say which cases are to be judged, by id and body; see :meth:`Session.expect`."""
         for each in self.every:
-            each.expect((id for id, body in bodies if self.of(body) is each), apart=apart)
+            each.expect(id for id, body in bodies if self.of(body) is each)
+
+    def expect_apart(self, bodies: Bodies) -> None:
+        """Say which of them this process is to judge; see :meth:`Session.expect_apart`."""
+        for each in self.every:
+            each.expect_apart(id for id, body in bodies if self.of(body) is each)
+
+    def expect_share(self, own: Iterable[tuple[str, bool]]) -> None:
+        """The same for a share of them: each by its id, and whether it acts on a cluster."""
+        found = list(own)
+        for each in self.every:
+            live = each.plan.live is not None
+            ids = [id for id, on_cluster in found if on_cluster is live]
+            if ids:
+                each.expect_apart(ids)
+
+    def bodies(self) -> list[tuple[str, Body]]:
+        """All cases that can be judged, each with its body."""
+        every = self.every
+        return [(id, each.declared(id).body) for each in every for id in sorted(each.available)]
+
+    def shares(self, bodies: Bodies, count: int) -> Shares:
+        """Number of the share of each case.
+
+        What is judged on the whole cluster is one: it is one cluster, and it judges in lanes.
+        """
+        found: Shares = {}
+        for each in self.every:
+            ids = [id for id, body in bodies if self.of(body) is each]
+            live = each.plan.live is not None
+            for id in ids if live else ():
+                found[id, True] = count
+            numbers = {} if live else shares_of(ids, count, declared=each.declared)
+            found.update({(id, False): number for id, number in numbers.items()})
+        return found
 
     def benches(self) -> list[Bench]:
         """The benches whose driver has been started."""
