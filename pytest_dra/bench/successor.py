@@ -7,6 +7,7 @@ import dataclasses
 from pathlib import Path
 from types import TracebackType
 
+from pytest_dra.bench.calls import WORKING
 from pytest_dra.bench.claims import Claim
 from pytest_dra.bench.instance import Instance
 from pytest_dra.bench.obituary import obituary_of
@@ -34,8 +35,6 @@ CALL_S = 45.0
 
 GET_INFO_S = 10.0
 """Deadline of GetInfo where lateness is not what is judged."""
-
-UNREGISTERED = "REG-001"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class Successor:
     def __init__(self, instance: Instance) -> None:
         plugin = instance.plugin()
         if plugin is None:
-            raise Blocked(UNREGISTERED, registration.absence())
+            raise Blocked(WORKING, registration.absence())
         self.first = Serving(plugin, instance)
         self._instance = instance
         self._before = frozenset(sockets_of(instance))
