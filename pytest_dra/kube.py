@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,10 +43,14 @@ class Client:
         from kubernetes import config
 
         self._acting: Mapping[str, str] = {}
-        try:
-            self._api: Any = config.new_client_from_config(  # type: ignore[no-untyped-call]
+
+        def configured() -> Any:
+            return config.new_client_from_config(  # type: ignore[no-untyped-call]
                 config_file=str(kubeconfig), context=context, persist_config=False
             )
+
+        try:
+            self._api: Any = _read_twice(configured)
         except config.ConfigException as error:
             raise KubeError(f"kubeconfig {kubeconfig}: {error}", code=0) from error
         except (OSError, ValueError, yaml.YAMLError) as error:
@@ -189,7 +194,10 @@ class Client:
     def log(self, namespace: str, pod: str, container: str, *, lines: int) -> str:
         """The end of a container's output. Raises KubeError while there is none."""
         path = resources.PODS.path(namespace=namespace, name=pod, subresource="log")
-        query = _query(container=container, tailLines=str(lines))
+        return self.text(path, query=_query(container=container, tailLines=str(lines)))
+
+    def text(self, path: str, *, query: str = "") -> str:
+        """What stands at a path that is no JSON, as far as that is read. Raises KubeError."""
         response = self._open("GET", path, query=query, timeout=REQUEST_TIMEOUT_S)
         text: bytes = response.read(BODY_LIMIT)
         response.release_conn()
@@ -295,6 +303,17 @@ class Client:
             )
         except urllib3.exceptions.HTTPError as error:
             raise KubeError(f"{method} {path}: no answer: {error}", code=0) from error
+
+
+def _read_twice(configured: Callable[[], Any]) -> Any:
+    """What the library makes of a kubeconfig.
+
+    It walks through the environment, too, which may change meanwhile: that is no fault of the file.
+    """
+    try:
+        return configured()
+    except KeyError:
+        return configured()
 
 
 def _items(answer: Json, resource: Resource) -> list[Json]:

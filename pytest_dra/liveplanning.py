@@ -21,7 +21,7 @@ from pytest_dra.clusters.kindtool import find_kind
 from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
-from pytest_dra.featuregates import feature_gates
+from pytest_dra.featuregates import cluster_gates
 from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
@@ -63,7 +63,7 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
         )
     context = context_of(settings["dra_cluster"])
     if context is None:
-        new, engine = _kind(settings)
+        new, engine = _kind(settings, profile)
         return _plan(settings, profile, new=new, engine=engine)
     plan = _plan(settings, profile, new=partial(_known, context), engine=None)
     if settings["dra_dry_run"] != "true":
@@ -83,11 +83,11 @@ def _known(context: str, keeper: Keeper) -> WholeCluster:
     return KubeconfigCluster(context, keeper=keeper)
 
 
-def _kind(settings: Settings) -> tuple[New, Engine]:
+def _kind(settings: Settings, profile: DriverProfile) -> tuple[New, Engine]:
     try:
         engine = find_engine(settings["dra_engine"])
         tool = find_kind(settings["dra_kind"], engine)
-        wanted = _kind_settings(settings)
+        wanted = _kind_settings(settings, profile)
     except ClusterError as error:
         raise OptionError(f"--dra-cluster=kind: {error}") from error
 
@@ -127,7 +127,7 @@ def _partner(settings: Settings, engine: Engine | None) -> Partner:
     return Partner(image=fakeimage.image_name(base), build=build)
 
 
-def _kind_settings(settings: Settings) -> KindSettings:
+def _kind_settings(settings: Settings, profile: DriverProfile) -> KindSettings:
     config = Path(settings["dra_kind_config"]) if settings["dra_kind_config"] else None
     if config is not None:
         read_config(config)
@@ -137,7 +137,7 @@ def _kind_settings(settings: Settings) -> KindSettings:
         config=config,
         reuse=settings["dra_reuse"],
         keep=settings["dra_keep"] == "true",
-        feature_gates=feature_gates(settings),
+        feature_gates=cluster_gates(settings, profile),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import secrets
 import tempfile
 import time
@@ -22,6 +21,7 @@ from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import KubeError
 from pytest_dra.lanes import Lanes
 from pytest_dra.launch import Keeper
+from pytest_dra.launch.inherited import inherited
 from pytest_dra.launch.tool import python_path
 from pytest_dra.live import LiveBench
 from pytest_dra.live.bench import LiveSetup
@@ -138,6 +138,7 @@ class LiveSite:
                 pod_image=live.pod_image,
                 own_allocator=live.own_allocator,
                 partner=live.partner,
+                cdi_library=self._plan.cdi_library,
                 folder=self._folder,
             )
         )
@@ -150,7 +151,7 @@ class LiveSite:
         for run in ended_runs(cluster.admin()):
             remove_run(cluster.admin(), run)
         argv = removing(cluster.admin_kubeconfig(), self._run)
-        env = {**os.environ, "PYTHONPATH": python_path()}
+        env = {**inherited(), "PYTHONPATH": python_path()}
         keeper = self._keeper()
         keeper.run_at_end(self._run, argv, env=env)
         self._kept = keeper

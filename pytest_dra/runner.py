@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from pytest_dra.cases import case_id_of
+from pytest_dra.cases import is_live
 from pytest_dra.catalogue import catalogue
 from pytest_dra.outcome import Outcome
 from pytest_dra.progress import Progress
 from pytest_dra.report.figures import Figures
 from pytest_dra.report.terminal import marks_of
 from pytest_dra.running import Run
+from pytest_dra.running import function_of
+from pytest_dra.sessions import Shares
 
 OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""
@@ -22,9 +26,11 @@ BENCH_FIXTURES = frozenset({"dra_bench", "dra_live"})
 OBSERVED = "dra_observations"
 """What a worker of xdist hands over at its end."""
 
-
 FIGURES = "dra_figures"
 """Where xdist's channel carries what a worker has measured."""
+
+SHARES = "dra_shares"
+"""Where xdist tells a worker in how many shares the cases are handed out; none if absent."""
 
 
 class CaseRunner:
@@ -35,6 +41,9 @@ class CaseRunner:
         self._run = run
         self._is_worker = hasattr(config, "workerinput")
         self._progress = Progress(self._say)
+        self._shares_wanted = int(getattr(config, "workerinput", {}).get(SHARES, 0))
+        self._shares: Shares = {}
+        self._begun: set[int] = set()
 
     def pytest_report_header(self) -> list[str]:
         """What is judged, and where each setting came from."""
@@ -66,7 +75,8 @@ class CaseRunner:
 
         Bodies that act elsewhere go before anybody counts them as left out.
         """
-        items[:] = [item for item in items if _id(item) is None or self._run.fits(_function(item))]
+        fits = self._run.sessions.has
+        items[:] = [item for item in items if _id(item) is None or fits(function_of(item))]
         yield
         chosen, dropped = self._run.arrange([(item, _id(item)) for item in items])
         items[:] = chosen
@@ -76,10 +86,23 @@ class CaseRunner:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which cases are to run; under xdist the controller does not know."""
-        ids = [_id(item) for item in session.items]
-        self._run.recorder.expect(id for id in ids if id is not None)
+        pairs = [(id, function_of(item)) for item in session.items if (id := _id(item))]
+        sessions = self._run.sessions
+        self._run.recorder.expect((id, sessions.parameter(id, body)) for id, body in pairs)
+        sessions.expect(pairs)
         # A worker has the ids of all: what it is not asked for must not be begun.
-        self._run.session.expect((id for id in ids if id is not None), apart=not self._is_worker)
+        if not self._is_worker:
+            sessions.expect_apart(pairs)
+        elif self._shares_wanted:
+            self._shares = sessions.shares(pairs, self._shares_wanted)
+
+    def _expect_share(self, id: str, function: object) -> None:
+        """Note what else this worker is to judge, with the first case of a share."""
+        share = self._shares.get((id, is_live(function)))
+        if share is not None and share not in self._begun:
+            self._begun.add(share)
+            own = [each for each, number in self._shares.items() if number == share]
+            self._run.sessions.expect_share(own)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
@@ -105,8 +128,9 @@ class CaseRunner:
         id = _id(pyfuncitem)
         if id is None:
             return None
+        self._expect_share(id, function_of(pyfuncitem))
         with self._progress.judging(id, catalogue().case(id).title):
-            outcome = self._run.session.judge(id)
+            outcome = self._run.sessions.judge(id, function_of(pyfuncitem))
         pyfuncitem.stash[OUTCOME] = outcome
         self._run.end_call(outcome)
         return True
@@ -120,7 +144,7 @@ class CaseRunner:
         id = _id(item)
         if id is not None:
             outcome = item.stash.get(OUTCOME, None) if report.when == "call" else None
-            self._run.describe(id, outcome, report)
+            self._run.describe(id, function_of(item), outcome, report)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -140,6 +164,38 @@ class CaseRunner:
             session.exitstatus = self._run.finish(int(exitstatus))
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist in how many shares the cases come."""
+        if self._hands_out_shares:
+            from pytest_dra.workers import worker_count
+
+            node.workerinput[SHARES] = worker_count(self._config)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        """Hand the cases out in shares, unless the user has chosen another way."""
+        if not self._hands_out_shares:
+            return None
+        from pytest_dra.workers import ShareScheduling
+        from pytest_dra.workers import place_of
+        from pytest_dra.workers import place_of_body
+        from pytest_dra.workers import worker_count
+
+        sessions, count = self._run.sessions, worker_count(config)
+
+        def divide(nodeids: Sequence[str]) -> dict[str, int]:
+            known = {place_of_body(body): (id, body) for id, body in sessions.bodies()}
+            found = {each: known[place_of(each)] for each in nodeids if place_of(each) in known}
+            shares = sessions.shares(list(found.values()), count)
+            return {nodeid: shares[id, is_live(body)] for nodeid, (id, body) in found.items()}
+
+        return ShareScheduling(config, log, divide)
+
+    @property
+    def _hands_out_shares(self) -> bool:
+        return str(self._config.getoption("dist", "no")) == "load"
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker of xdist has seen of its driver, and measured."""
         handed = getattr(node, "workeroutput", {})
@@ -157,10 +213,5 @@ class CaseRunner:
                 terminalreporter.line(line, **marks_of(line))
 
 
-def _function(item: pytest.Item) -> object:
-    """The function behind an item; None where there is none."""
-    return getattr(item, "function", None)
-
-
 def _id(item: pytest.Item) -> str | None:
-    return case_id_of(_function(item))
+    return case_id_of(function_of(item))

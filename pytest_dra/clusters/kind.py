@@ -24,6 +24,7 @@ from pytest_dra.clusters.kindtool import KindTool
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.launch import Keeper
+from pytest_dra.launch.inherited import inherited
 from pytest_dra.launch.tool import python_path
 from pytest_dra.spec import Depth
 
@@ -131,7 +132,7 @@ class KindCluster:
             self._promise(delete)
 
     def _promise(self, argv: list[str]) -> None:
-        env = {**os.environ, **self._tool.environment, "PYTHONPATH": python_path()}
+        env = {**inherited(), **self._tool.environment, "PYTHONPATH": python_path()}
         self._keeper.run_at_end(self.name, argv, env=env)
 
     def stop(self) -> None:

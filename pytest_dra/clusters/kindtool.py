@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch import Keeper
 from pytest_dra.launch import LaunchError
+from pytest_dra.launch.inherited import inherited
 from pytest_dra.launch.tool import ERROR_TAIL
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
@@ -94,7 +94,7 @@ class KindTool:
         arguments += ["--wait", f"{READY_S}s"]
         argv = [self.program, "create", "cluster", *arguments]
         try:
-            made = keeper.spawn(argv, env={**os.environ, **self._env}, cwd=Path.cwd(), log=log)
+            made = keeper.spawn(argv, env={**inherited(), **self._env}, cwd=Path.cwd(), log=log)
         except LaunchError as error:
             raise ClusterError(f"kind create cluster: {error}") from error
         code = made.wait(Deadline.after(CREATE_S))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_dra.launch.error import LaunchError
+from pytest_dra.launch.inherited import inherited
 
 KUBE_API_QPS = "1000"
 KUBE_API_BURST = "2000"
@@ -116,18 +117,18 @@ def environment(
     values: Mapping[str, str],
     own: Mapping[str, str],
     *,
-    inherited: Mapping[str, str] | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The environment of a component: the user's, then the well-known variables, then its own.
 
     Args:
         values: one value for each of ``profile.PLACEHOLDERS``.
         own: the component's variables, already filled; they win.
-        inherited: the user's environment, ``os.environ`` if None.
+        given: the user's environment, this process's if None.
     """
     made = {
         name: text
-        for name, text in (os.environ if inherited is None else inherited).items()
+        for name, text in (given if given is not None else inherited()).items()
         if not name.startswith(NOT_INHERITED_PREFIXES) and name not in NOT_INHERITED
     }
     made.update(variables(values))

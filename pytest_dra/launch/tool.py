@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import IO
 from typing import Final
 
+from pytest_dra.launch.inherited import inherited
+
 OUTPUT_MAX: Final = 16 << 20
 """Bytes of a program's output that are read: lists of images and nodes are far smaller."""
 
@@ -83,7 +85,7 @@ def call(
                 stdin=source,
                 stdout=out,
                 stderr=err,
-                env={**os.environ, **(env or {})},
+                env={**inherited(), **(env or {})},
                 cwd=cwd,
                 start_new_session=True,
             )

@@ -55,7 +55,7 @@ def test_the_environment_is_the_users_less_pytests_plus_the_well_known() -> None
         "KUBECONFIG": "/home/u/.kube/config",
         "KUBERNETES_SERVICE_HOST": "10.0.0.1",
     }
-    made = environment(VALUES, {"OWN": "1", "CDI_ROOT": "/own"}, inherited=inherited)
+    made = environment(VALUES, {"OWN": "1", "CDI_ROOT": "/own"}, given=inherited)
     assert made == {
         "HOME": "/home/u",
         "KUBECONFIG": "<kubeconfig>",
