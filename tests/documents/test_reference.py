@@ -44,3 +44,11 @@ def test_the_profile_that_is_shown_whole_is_valid(tmp_path: Path) -> None:
     file = tmp_path / "dra-profile.yaml"
     file.write_text(shown.text, "utf-8")
     assert load_profile(file).driver.name == "gpu.example.com"
+
+
+def test_the_steps_of_the_api_server_are_those_that_its_own_page_counts() -> None:
+    (row,) = re.findall(r"^\| all \| (\d.*) \|", (ROOT / "CONFIRMED.md").read_text("utf-8"), re.M)
+    agree = [[int(number) for number in re.findall(r"\d+", cell)] for cell in row.split("|")]
+    newest, oldest = agree[0], agree[-1] if agree[-1] else agree[-2]
+    told = f"{newest[0]} of {sum(newest)} steps of 1.37.2, {oldest[0]} of {sum(oldest)} of 1.34.4"
+    assert told in (ROOT / "FIDELITY.md").read_text("utf-8")
