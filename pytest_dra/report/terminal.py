@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_dra.checks import observations
+from pytest_dra.report import behaviours
 from pytest_dra.report.document import DISCLAIMER
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import spelled_ids
@@ -25,6 +26,7 @@ from pytest_dra.report.verdict import Counts
 from pytest_dra.report.verdict import Judgement
 from pytest_dra.report.verdict import Summary
 from pytest_dra.report.verdict import Verdict
+from pytest_dra.spec import Depth
 from pytest_dra.spec import Level
 
 SHOWN_WHOLE = 10
@@ -83,6 +85,7 @@ def summary_lines(
         *_warnings(run),
         *_lacking(run),
         *_provisional(run),
+        *([behaviours.line_of(run)] if run.depth is Depth.CLUSTER else ()),
         *(one_line(line) for line in observations.lines(run.observations)),
     ]
     lines += remarks
