@@ -19,6 +19,7 @@ from pytest_dra.live import driver as module
 from pytest_dra.live import partner
 from pytest_dra.live import screening
 from pytest_dra.live.deployment import LABEL
+from pytest_dra.live.deployment import resource_of
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
 from pytest_dra.live.partner import Partner
@@ -110,6 +111,19 @@ def test_a_driver_that_is_away_comes_back(client: Client, driver: LiveDriver) ->
     with driver.away():
         driver.install()
     assert len(client.list(resources.DEVICE_CLASSES)) == 1
+
+
+def test_a_plugin_that_is_away_leaves_everything_else(client: Client, driver: LiveDriver) -> None:
+    def sets() -> list[str]:
+        kind = resource_of(client, {"apiVersion": "apps/v1", "kind": "DaemonSet"})
+        return [each["metadata"]["name"] for each in client.list(kind)]
+
+    with driver.without_plugin():
+        assert sets() == []
+        assert len(client.list(resources.DEVICE_CLASSES)) == 1
+    assert sets() == ["dra-fake-driver"]
+    assert driver.uninstall() == []
+    assert sets() == []
 
 
 def test_what_somebody_else_has_installed_is_left_alone(client: Client) -> None:
