@@ -7,13 +7,13 @@ from pytest_dra.checks import giving
 from pytest_dra.checks import overlaps
 from pytest_dra.live import LiveBench
 from pytest_dra.live import unprepared
+from pytest_dra.live.absence import WIPED_S
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
 from pytest_dra.live.asking import Use
+from pytest_dra.live.asking import implicit
 from pytest_dra.live.pods import Pod
 from pytest_dra.spec import Level
-from pytest_dra.waiting import Deadline
-from pytest_dra.waiting import poll
 
 ROUNDS = 20
 ROUND_S = 5.0
@@ -32,15 +32,6 @@ TELLING = (
     'echo "$name $up" >> {file}; sleep 0.1; done'
 )
 """A container that says again and again that it runs, by the node's clock, and ignores SIGTERM."""
-
-WIPED_S = 90.0
-"""From the end of a driver to that of its slices: a kubelet wipes them after 30 s."""
-
-PENDING_S = 3.0
-"""How long a pod waits before its driver is installed: it has been looked at by then."""
-
-IMPLICIT = "deviceclass.resource.kubernetes.io"
-"""Domain of the extended resources that classes have without naming one."""
 
 
 @case("LIFE-001", Level.MUST, live=True)
@@ -78,14 +69,8 @@ def test_life_004_forced(dra_live: LiveBench) -> None:
 @case("LIFE-005", Level.SHOULD, live=True)
 def test_life_005_uninstalled(dra_live: LiveBench) -> None:
     """an uninstalled driver leaves no slices"""
-    driver = dra_live.driver
-    driver.must_publish()
-    with driver.away():
-        poll(lambda: not driver.slices(), Deadline.after(WIPED_S), every_s=1.0)
-        left = driver.slices()
-        driver.sweep()
-    driver.must_publish()
-    giving.no_slices(left, driver=driver.name, within_s=WIPED_S)
+    left = dra_live.absence().slices
+    giving.no_slices(left, driver=dra_live.driver.name, within_s=WIPED_S)
 
 
 @case("LIFE-007", Level.SHOULD, settles=True, live=True, disruptive=True)
@@ -107,14 +92,9 @@ def test_life_007_quick(dra_live: LiveBench) -> None:
 @case("LIFE-008", Level.SHOULD, live=True)
 def test_life_008_before(dra_live: LiveBench) -> None:
     """pods that wait for the driver start when it comes"""
-    driver = dra_live.driver
-    node = driver.nodes()[0]
-    with driver.away():
-        pod = dra_live.pod_with(dra_live.claim(), node=node)
-        dra_live.pods.runs_within(pod, PENDING_S)
-        driver.install()
-        want = "after the driver was installed, which came later"
-        dra_live.pods.must_run(pod, want=want)
+    found = dra_live.absence().waiting
+    if found is not None:
+        raise found
 
 
 @case("LIFE-009", Level.MUST, live=True)
@@ -138,7 +118,7 @@ def test_life_010_extended_resource(dra_live: LiveBench) -> None:
     """extended resources of the class run and are cleaned up"""
     for name in (
         dra_live.profile.driver.extended_resource,
-        f"{IMPLICIT}/{dra_live.device_class}",
+        implicit(dra_live.device_class),
     ):
         pod = dra_live.pod(uses=[Use(limits={name: "1"})])
         state = dra_live.pods.must_run(pod, want=f"with one {name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_dra.cases import case
 from pytest_dra.checks import giving
+from pytest_dra.checks import instances
 from pytest_dra.live import LiveBench
 from pytest_dra.live.pods import Pod
 from pytest_dra.spec import Level
@@ -20,10 +21,26 @@ def test_rst_012_running(dra_live: LiveBench) -> None:
     dra_live.pods.must_run(pod)
     dra_live.must_see(pod, 1)
     before = dra_live.pods.containers(pod)
-    dra_live.driver.restart()
+    dra_live.driver.restarted(anew=True)
     _must_be_untouched(dra_live, pod, before, "the driver's pod")
-    dra_live.node.restart_kubelet()
+    dra_live.restart_kubelet()
     _must_be_untouched(dra_live, pod, before, "the kubelet")
+
+
+@case("RST-007", Level.MUST, live=True)
+def test_rst_007_deleted_meanwhile(dra_live: LiveBench) -> None:
+    """pods deleted while the driver was down are cleaned up"""
+    found = dra_live.absence().ending
+    if found is not None:
+        raise found
+
+
+@case("RST-008", Level.SHOULD, live=True)
+def test_rst_008_slices_stay(dra_live: LiveBench) -> None:
+    """a restart keeps the slices"""
+    seen = dra_live.driver.restarted()
+    before, after = instances.kept_of(seen.before), instances.kept_of(seen.after)
+    instances.slices_must_stay(before, after, during="the restart of the driver's pod")
 
 
 def _must_be_untouched(

@@ -20,6 +20,7 @@ from pytest_dra.spec import NotApplicable
 OTHER = "other"
 FIRST = "first"
 TWO = 2
+THREE = 3
 
 
 @case("SHARE-001", Level.MUST, live=True)
@@ -106,3 +107,17 @@ def test_share_008_two_drivers(dra_live: LiveBench) -> None:
         dra_live.must_see(pod, 1, probe=partner.PROBE)
         dra_live.pods.end(pod)
         dra_live.claims.must_be_deallocated(claim)
+
+
+@case("SHARE-005", Level.MAY, live=True)
+def test_share_005_pods(dra_live: LiveBench) -> None:
+    """several pods of a node can share a claim"""
+    claim = dra_live.claim()
+    pods = [dra_live.pod_with(claim) for _ in range(THREE)]
+    for pod in pods:
+        dra_live.pods.must_run(pod, want=f"one of {THREE} on one claim")
+    while pods:
+        for pod in pods:
+            dra_live.must_see(pod, 1)
+        dra_live.pods.end(pods.pop())
+    dra_live.claims.must_be_deallocated(claim)

@@ -16,6 +16,13 @@ CLUSTER_OPTIONS: Final = (
         "embedded",
         "CLUSTER",
     ),
+    Option(
+        "--dra-depth",
+        "depths at which cases are judged: wire (round the driver's process), cluster (on a whole "
+        "cluster), or wire,cluster for both in one run; by default that of --dra-cluster",
+        "",
+        "wire|cluster|wire,cluster",
+    ),
     Option("--dra-kind", "the kind command", "kind", "PROGRAM"),
     Option(
         "--dra-engine",

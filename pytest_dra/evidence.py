@@ -15,6 +15,7 @@ from pytest_dra.checks.histories import as_file
 from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted
 from pytest_dra.report.redaction import redacted_data
+from pytest_dra.report.results import AT_CLUSTER
 from pytest_dra.report.results import State
 from pytest_dra.timeline import Entry
 
@@ -38,11 +39,11 @@ def forget(output: Path, ids: Iterable[str]) -> None:
 
     Only files that :func:`keep` writes are touched; what cannot be removed stays.
     """
-    for id in ids:
-        folder = output / FOLDER / id
+    for name in [each for id in ids for each in (id, f"{id}-{AT_CLUSTER}")]:
+        folder = output / FOLDER / name
         with contextlib.suppress(OSError):
-            for name in (TIMELINE, LOG, HISTORY, *CLUSTER_LOGS):
-                (folder / name).unlink(missing_ok=True)
+            for file in (TIMELINE, LOG, HISTORY, *CLUSTER_LOGS):
+                (folder / file).unlink(missing_ok=True)
             folder.rmdir()
 
 
@@ -64,7 +65,7 @@ def keep(output: Path, outcome: Outcome, *, when: str) -> None:
     result = outcome.result
     if when == "never" or (when == "on-failure" and result.state not in NOTABLE):
         return
-    folder = output / FOLDER / result.case.id
+    folder = output / FOLDER / "-".join(filter(None, (result.case.id, result.parameter)))
     folder.mkdir(parents=True, exist_ok=True)
     lines = [_line(entry) for entry in outcome.traffic]
     (folder / TIMELINE).write_text("".join(f"{line}\n" for line in lines), "utf-8")

@@ -194,7 +194,10 @@ class Client:
     def log(self, namespace: str, pod: str, container: str, *, lines: int) -> str:
         """The end of a container's output. Raises KubeError while there is none."""
         path = resources.PODS.path(namespace=namespace, name=pod, subresource="log")
-        query = _query(container=container, tailLines=str(lines))
+        return self.text(path, query=_query(container=container, tailLines=str(lines)))
+
+    def text(self, path: str, *, query: str = "") -> str:
+        """What stands at a path that is no JSON, as far as that is read. Raises KubeError."""
         response = self._open("GET", path, query=query, timeout=REQUEST_TIMEOUT_S)
         text: bytes = response.read(BODY_LIMIT)
         response.release_conn()

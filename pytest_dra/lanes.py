@@ -6,7 +6,10 @@ else happens may come of the others: such a case is judged once more, alone.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +17,32 @@ from concurrent.futures import wait
 from contextlib import suppress
 from typing import Final
 
+from pytest_dra.cases import Declared
 from pytest_dra.outcome import Outcome
 from pytest_dra.report.results import State
 from pytest_dra.spec import Case
 
 LANES_S: Final = 1800.0
 """Longest wait for all lanes: the budgets of their cases bound them by themselves."""
+
+WORKING_AGAIN: Final = "SHARE-001"
+"""The case on clusters that says that a device works for one pod and the next."""
+
+
+def needs_of(case: Case, available: Collection[str], *, live: bool) -> tuple[str, ...]:
+    """Ids of what has to pass before a case, as far as it is available.
+
+    Of what is needed at wire depth alone, that a device works is left on a cluster (``live``).
+    """
+    found = tuple(id for id in case.needs if id in available)
+    return found or ((WORKING_AGAIN,) if live and case.needs else ())
+
+
+def undisturbing(every: Iterable[Declared], available: Collection[str]) -> list[Case]:
+    """The cases that may be judged beside each other on a cluster, with what they need there."""
+    found = [each.case for each in every if not each.disturbs and not each.settles]
+    needs = {each.id: needs_of(each, available, live=True) for each in found}
+    return [dataclasses.replace(each, needs=needs[each.id]) for each in found]
 
 
 def lanes_of(cases: Sequence[Case], passed: frozenset[str]) -> list[list[str]]:

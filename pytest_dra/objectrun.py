@@ -212,7 +212,7 @@ class ObjectRun:
             driver=", ".join(self.found.drivers),
             launched="",
             kubernetes=self.settings["dra_kubernetes"],
-            depth=Depth.STATIC,
+            depths=(Depth.STATIC,),
             cluster=CLUSTER,
             implemented=cases,
             results=(*self.results.values(), *rest),

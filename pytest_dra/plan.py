@@ -23,7 +23,7 @@ class Plan:
     ``patient``: deadlines are lifted. ``feature_gates``: those of the API server that are not at
     their defaults. ``binaries``: of a real API server; None: the embedded one. ``rights``: what the
     driver may do there; None: everything. ``live``: how the driver gets onto a whole cluster, which
-    is judged then; None: it runs on the bench.
+    is judged then; None: it runs on the bench. ``wire``: what is judged at wire depth besides.
     """
 
     components: tuple[Component, ...]
@@ -46,3 +46,4 @@ class Plan:
     attachment: Attachment | None = None
     patient: bool = False
     live: LivePlan | None = None
+    wire: Plan | None = None

@@ -49,8 +49,11 @@ from pytest_dra.profile.rights import rights_of
 from pytest_dra.program import check_command
 from pytest_dra.refusals import APISERVER
 from pytest_dra.refusals import KIND
+from pytest_dra.refusals import WIRE
+from pytest_dra.refusals import at_wire
 from pytest_dra.refusals import check_cel_engine
 from pytest_dra.refusals import context_of
+from pytest_dra.refusals import depths_of
 from pytest_dra.refusals import is_whole
 
 DRIVER_NAME = "driver_name"
@@ -148,7 +151,10 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
     """
     check_cel_engine(settings)
     if is_whole(settings["dra_cluster"]):
-        return _on_cluster(settings, profile)
+        found = _on_cluster(settings, profile)
+        if WIRE not in depths_of(settings):
+            return found
+        return dataclasses.replace(found, wire=_plan(at_wire(settings), profile, tell))
     components = _components(settings, profile)
     previous = _previous(settings, profile, components)
     option = "--dra-driver" if settings["dra_driver"] else "launch.components"
@@ -187,7 +193,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
 
 def _on_cluster(settings: Settings, profile: DriverProfile) -> Plan:
     """A driver that runs on a whole cluster."""
-    if settings.jailed:
+    if settings.jailed and WIRE not in depths_of(settings):
         raise OptionError("--dra-jail: on a cluster the driver runs in a pod; leave it out")
     from pytest_dra.liveplanning import live_plan
 

@@ -22,6 +22,9 @@ RESULT = "dra_result"
 FACTS = "dra_facts"
 """Attribute with what is known of the driver when a case ends: name, registered versions."""
 
+Name = tuple[str, str]
+"""Id of a case, and the parameter of its result."""
+
 
 class Recorder:
     """What has come in so far."""
@@ -31,16 +34,16 @@ class Recorder:
         self.started = datetime.datetime.now(datetime.timezone.utc)
         self.figures = NONE
         self._began = time.monotonic()
-        self._results: dict[str, CaseResult] = {}
+        self._results: dict[Name, CaseResult] = {}
         self._facts: Json = {}
-        self._expected: set[str] = set()
+        self._expected: set[Name] = set()
 
-    def expect(self, ids: Iterable[str]) -> None:
-        """Ids of cases that are to run."""
-        self._expected.update(ids)
+    def expect(self, names: Iterable[Name]) -> None:
+        """Cases that are to run."""
+        self._expected.update(names)
 
     @property
-    def expected(self) -> frozenset[str]:
+    def expected(self) -> frozenset[Name]:
         """What :meth:`expect` was told."""
         return frozenset(self._expected)
 
@@ -50,9 +53,10 @@ class Recorder:
         if data is None:
             return
         result = CaseResult.from_dict(data, case_of=catalogue().case)
-        known = self._results.get(result.case.id)
+        name = (result.case.id, result.parameter)
+        known = self._results.get(name)
         if known is None or result.state is State.ERRORED:
-            self._results[result.case.id] = result
+            self._results[name] = result
         self._facts.update(
             {key: value for key, value in getattr(report, FACTS, {}).items() if value}
         )
@@ -65,8 +69,8 @@ class Recorder:
     def complete(self) -> tuple[CaseResult, ...]:
         """The results, and what did not come to be judged before the run ended."""
         ended = [
-            not_run(self.implemented[id], ENDED_BEFORE)
-            for id in sorted(self._expected - self._results.keys())
+            not_run(self.implemented[id], ENDED_BEFORE, parameter=parameter)
+            for id, parameter in sorted(self._expected - self._results.keys())
         ]
         return (*self.results, *ended)
 

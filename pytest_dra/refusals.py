@@ -20,6 +20,10 @@ EMBEDDED: Final = "embedded"
 APISERVER: Final = "apiserver"
 KIND: Final = "kind"
 KUBECONFIG: Final = "kubeconfig"
+WIRE: Final = "wire"
+CLUSTER: Final = "cluster"
+"""The depths that ``--dra-depth`` takes."""
+
 INSTALLED: Final = "installed"
 """Value of --dra-driver: somebody else has deployed it."""
 
@@ -35,14 +39,52 @@ def is_whole(cluster: str) -> bool:
     return cluster == KIND or context_of(cluster) is not None
 
 
+def depths_of(settings: Settings) -> tuple[str, ...]:
+    """The depths at which a run judges, cheapest first.
+
+    Raises:
+        OptionError: --dra-depth names others, or one that --dra-cluster does not serve.
+    """
+    given, cluster = settings["dra_depth"], settings["dra_cluster"]
+    whole = is_whole(cluster)
+    if not given:
+        return (CLUSTER,) if whole else (WIRE,)
+    words = {word.strip() for word in given.split(",")}
+    if not words <= {WIRE, CLUSTER}:
+        raise OptionError(f"--dra-depth: got {given!r}, want wire, cluster or wire,cluster")
+    if CLUSTER in words and not whole:
+        raise OptionError(
+            f"--dra-depth={given}: on which cluster? Name it: --dra-cluster={KIND} or "
+            f"{KUBECONFIG}:CONTEXT"
+        )
+    if CLUSTER not in words and whole:
+        raise OptionError(
+            f"--dra-depth={given}: nothing is judged on --dra-cluster={cluster} then; leave one of "
+            "them out, or ask for both: --dra-depth=wire,cluster"
+        )
+    return (WIRE, CLUSTER) if WIRE in words else (CLUSTER,) if whole else (WIRE,)
+
+
+def at_wire(settings: Settings) -> Settings:
+    """The settings of the part of a run that judges at wire depth beside a whole cluster.
+
+    What is installed there is no process here: that one is the profile's.
+    """
+    found = settings.instead("dra_cluster", EMBEDDED).instead("dra_depth", "")
+    if found["dra_allocator"] == KUBE_SCHEDULER:
+        found = found.instead("dra_allocator", "")
+    return found.instead("dra_driver", "") if found["dra_driver"] == INSTALLED else found
+
+
 def check_cluster(settings: Settings) -> None:
-    """Raises OptionError for a cluster of no known kind."""
+    """Raises OptionError for a cluster of no known kind, or without the depth that is asked for."""
     cluster = settings["dra_cluster"]
     if cluster not in (EMBEDDED, APISERVER) and not is_whole(cluster):
         raise OptionError(
             f"--dra-cluster: got {cluster!r}, want embedded, apiserver, kind or "
             "kubeconfig[:CONTEXT]"
         )
+    depths_of(settings)
 
 
 def check_later_features(settings: Settings) -> None:
@@ -62,6 +104,8 @@ def check_later_features(settings: Settings) -> None:
     if is_whole(cluster):
         _check_deployable(driver)
         _check_installed(settings)
+        if WIRE in depths_of(settings):
+            check_later_features(at_wire(settings))
     elif driver == INSTALLED:
         raise OptionError(
             f"--dra-driver={INSTALLED}: on which cluster? Name it: --dra-cluster={KUBECONFIG}:"

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from pytest_dra.cases import case_id_of
+from pytest_dra.cases import is_live
 from pytest_dra.catalogue import catalogue
 from pytest_dra.outcome import Outcome
 from pytest_dra.progress import Progress
 from pytest_dra.report.figures import Figures
 from pytest_dra.report.terminal import marks_of
 from pytest_dra.running import Run
-from pytest_dra.shares import shares_of
+from pytest_dra.running import function_of
+from pytest_dra.sessions import Shares
 
 OUTCOME = pytest.StashKey[Outcome]()
 """How the item's case ended."""
@@ -41,7 +42,7 @@ class CaseRunner:
         self._is_worker = hasattr(config, "workerinput")
         self._progress = Progress(self._say)
         self._shares_wanted = int(getattr(config, "workerinput", {}).get(SHARES, 0))
-        self._shares: dict[str, int] = {}
+        self._shares: Shares = {}
         self._begun: set[int] = set()
 
     def pytest_report_header(self) -> list[str]:
@@ -74,7 +75,8 @@ class CaseRunner:
 
         Bodies that act elsewhere go before anybody counts them as left out.
         """
-        items[:] = [item for item in items if _id(item) is None or self._run.fits(_function(item))]
+        fits = self._run.sessions.has
+        items[:] = [item for item in items if _id(item) is None or fits(function_of(item))]
         yield
         chosen, dropped = self._run.arrange([(item, _id(item)) for item in items])
         items[:] = chosen
@@ -84,26 +86,23 @@ class CaseRunner:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which cases are to run; under xdist the controller does not know."""
-        ids = [_id(item) for item in session.items]
-        self._run.recorder.expect(id for id in ids if id is not None)
-        cases = tuple(id for id in ids if id is not None)
-        self._run.session.expect(cases)
+        pairs = [(id, function_of(item)) for item in session.items if (id := _id(item))]
+        sessions = self._run.sessions
+        self._run.recorder.expect((id, sessions.parameter(id, body)) for id, body in pairs)
+        sessions.expect(pairs)
         # A worker has the ids of all: what it is not asked for must not be begun.
         if not self._is_worker:
-            self._run.session.expect_apart(cases)
+            sessions.expect_apart(pairs)
         elif self._shares_wanted:
-            self._shares = self._shares_of(cases, self._shares_wanted)
+            self._shares = sessions.shares(pairs, self._shares_wanted)
 
-    def _shares_of(self, ids: Iterable[str], count: int) -> dict[str, int]:
-        return shares_of(ids, count, declared=self._run.session.declared)
-
-    def _expect_share(self, id: str) -> None:
+    def _expect_share(self, id: str, function: object) -> None:
         """Note what else this worker is to judge, with the first case of a share."""
-        share = self._shares.get(id)
+        share = self._shares.get((id, is_live(function)))
         if share is not None and share not in self._begun:
             self._begun.add(share)
-            ids = [each for each, number in self._shares.items() if number == share]
-            self._run.session.expect_apart(ids)
+            own = [each for each, number in self._shares.items() if number == share]
+            self._run.sessions.expect_share(own)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
@@ -129,9 +128,9 @@ class CaseRunner:
         id = _id(pyfuncitem)
         if id is None:
             return None
-        self._expect_share(id)
+        self._expect_share(id, function_of(pyfuncitem))
         with self._progress.judging(id, catalogue().case(id).title):
-            outcome = self._run.session.judge(id)
+            outcome = self._run.sessions.judge(id, function_of(pyfuncitem))
         pyfuncitem.stash[OUTCOME] = outcome
         self._run.end_call(outcome)
         return True
@@ -145,7 +144,7 @@ class CaseRunner:
         id = _id(item)
         if id is not None:
             outcome = item.stash.get(OUTCOME, None) if report.when == "call" else None
-            self._run.describe(id, outcome, report)
+            self._run.describe(id, function_of(item), outcome, report)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -182,13 +181,13 @@ class CaseRunner:
         from pytest_dra.workers import place_of_body
         from pytest_dra.workers import worker_count
 
-        session, count = self._run.session, worker_count(config)
+        sessions, count = self._run.sessions, worker_count(config)
 
         def divide(nodeids: Sequence[str]) -> dict[str, int]:
-            known = {place_of_body(session.declared(id).body): id for id in self._run.chosen}
-            ids = {each: known[place_of(each)] for each in nodeids if place_of(each) in known}
-            shares = self._shares_of(ids.values(), count)
-            return {nodeid: shares[id] for nodeid, id in ids.items()}
+            known = {place_of_body(body): (id, body) for id, body in sessions.bodies()}
+            found = {each: known[place_of(each)] for each in nodeids if place_of(each) in known}
+            shares = sessions.shares(list(found.values()), count)
+            return {nodeid: shares[id, is_live(body)] for nodeid, (id, body) in found.items()}
 
         return ShareScheduling(config, log, divide)
 
@@ -214,10 +213,5 @@ class CaseRunner:
                 terminalreporter.line(line, **marks_of(line))
 
 
-def _function(item: pytest.Item) -> object:
-    """The function behind an item; None where there is none."""
-    return getattr(item, "function", None)
-
-
 def _id(item: pytest.Item) -> str | None:
-    return case_id_of(_function(item))
+    return case_id_of(function_of(item))

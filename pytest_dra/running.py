@@ -19,16 +19,17 @@ from pytest_dra import evidence
 from pytest_dra.bench.attached import Tell
 from pytest_dra.bench.attached import told_of
 from pytest_dra.cases import implemented
-from pytest_dra.cases import is_live
 from pytest_dra.cases import locked
 from pytest_dra.catalogue import catalogue
 from pytest_dra.checks.observations import merged
 from pytest_dra.measuring import figures_of
+from pytest_dra.options import AUTO
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.outcome import Outcome
 from pytest_dra.planning import plan_of
+from pytest_dra.profile import Hardware
 from pytest_dra.profile.plugged import Call
 from pytest_dra.profile.plugged import plugged
 from pytest_dra.recorder import Recorder
@@ -48,11 +49,11 @@ from pytest_dra.report.writing import write_reports
 from pytest_dra.selection import SelectionError
 from pytest_dra.selection import select
 from pytest_dra.session import Session
+from pytest_dra.sessions import Sessions
 from pytest_dra.showing import SKIPPING
 from pytest_dra.showing import show_judged
 from pytest_dra.showing import show_unjudged
 from pytest_dra.site import UNSTARTABLE
-from pytest_dra.spec import Depth
 from pytest_dra.spec import Json
 
 OK = 0
@@ -67,6 +68,11 @@ ENDS_WHAT_SETTLED = "REG-012"
 
 STARTS_ANOTHER = "SLICE-003"
 """The settling case that starts a second driver: first, so that both become quiet together."""
+
+ONE_AT_A_TIME = (
+    "one case at a time, since the driver's hardware counts as real: quicker with --dra-benches=4, "
+    "or with launch.hardware: fake in the profile"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,7 +94,7 @@ class Run:
     """
 
     settings: Settings
-    session: Session
+    sessions: Sessions
     recorder: Recorder
     chosen: frozenset[str]
     output: Path
@@ -122,12 +128,12 @@ class Run:
         settings, plan = plan_of(settings, tell=tell, calls=calls)
         output = Path(settings["dra_output"]).absolute()
         try:
-            session = Session(plan)
+            sessions = Sessions(plan)
             chosen = select(
                 settings["dra_case"],
-                session.available,
+                sessions.available,
                 catalogue().cases,
-                elsewhere=_elsewhere(session),
+                elsewhere=_elsewhere(sessions),
             )
             if asked and judges:
                 output_must_be_writable(output)
@@ -135,12 +141,17 @@ class Run:
             raise OptionError(str(error)) from error
         return cls(
             settings=settings,
-            session=session,
-            recorder=Recorder(session.available),
+            sessions=sessions,
+            recorder=Recorder(sessions.available),
             chosen=chosen,
             output=output,
             asked=asked,
         )
+
+    @property
+    def session(self) -> Session:
+        """The one that fixtures of users' own tests use."""
+        return self.sessions.main
 
     def header(self) -> list[str]:
         """Lines for pytest's header."""
@@ -155,12 +166,21 @@ class Run:
         shown = [each for each in self.settings.described() if not each.startswith("driver=")]
         hooks = ", ".join(plugged(self.session.plan.profile))
         lines += [f"dra: hooks of pytest plugins: {hooks}"] if hooks else []
+        lines += [f"dra: {ONE_AT_A_TIME}"] if self._one_at_a_time else []
         return [*lines, f"dra: {', '.join(shown)}"]
+
+    @property
+    def _one_at_a_time(self) -> bool:
+        """True if nobody has said whether several processes of the driver may run beside others."""
+        plan = self.session.plan
+        mild = self.settings["dra_benches"] == AUTO and not self.settings.attached
+        real = plan.profile.launch.hardware is Hardware.REAL
+        return mild and real and plan.live is None and len(self.chosen) > 1
 
     def begin(self) -> None:
         """Remove what an earlier run has kept of its cases."""
         if self.asked:
-            evidence.forget(self.output, self.session.available)
+            evidence.forget(self.output, self.sessions.available)
 
     def attach(self, ids: Iterable[str]) -> str:
         """Wait for a driver that its author starts, before the first of these cases.
@@ -182,18 +202,21 @@ class Run:
     def arrange(
         self, items: Sequence[tuple[pytest.Item, str | None]]
     ) -> tuple[list[pytest.Item], list[pytest.Item]]:
-        """Chosen items in the order of least waiting, and those that ``--dra-case`` leaves out."""
+        """Chosen items in the order of least waiting, and those that ``--dra-case`` leaves out.
+
+        At wire depth first: that takes seconds, and what is wrong there is wrong on a cluster.
+        """
         own = [item for item, id in items if id is None]
         cases = [(item, id) for item, id in items if id is not None]
         kept = [pair for pair in cases if pair[1] in self.chosen]
         dropped = [item for item, id in cases if id not in self.chosen]
-        benches = self.session.plan.benches
-        kept.sort(key=lambda pair: _stage(pair[1], self.session, apart=benches > 1))
+        kept.sort(key=lambda pair: self._turn(*pair))
         return [*own, *(item for item, _ in kept)], dropped
 
-    def fits(self, function: object) -> bool:
-        """True for the body of a case that acts where this run judges."""
-        return is_live(function) == (self.session.plan.live is not None)
+    def _turn(self, item: pytest.Item, id: str) -> tuple[int, tuple[int, int]]:
+        session = self.sessions.of(function_of(item))
+        stage = _stage(id, session, apart=session.plan.benches > 1)
+        return self.sessions.every.index(session), stage
 
     def end_call(self, outcome: Outcome) -> None:
         """End the call of an item as its case ended.
@@ -206,12 +229,16 @@ class Run:
         if outcome.result.state in SKIPPING:
             pytest.skip(f"{outcome.result.state.value}: {outcome.result.reason}")
 
-    def describe(self, id: str, outcome: Outcome | None, report: pytest.TestReport) -> None:
+    def describe(
+        self, id: str, function: object, outcome: Outcome | None, report: pytest.TestReport
+    ) -> None:
         """Put the result onto pytest's report, and the case's words in place of a traceback."""
         if outcome is None:
-            show_unjudged(catalogue().case(id), report)
+            parameter = self.sessions.parameter(id, function)
+            show_unjudged(catalogue().case(id), report, parameter=parameter)
             return
-        show_judged(outcome, self.session, report, strict=self.settings.strict)
+        session = self.sessions.of(function)
+        show_judged(outcome, session, report, strict=self.settings.strict)
         try:
             evidence.keep(self.output, outcome, when=self.settings["dra_logs"])
         except OSError as error:
@@ -221,13 +248,13 @@ class Run:
         """End driver, kubelet and API server; what is left then is told beside the report."""
         # They only inform: a bench that has broken has none, and its case says so.
         with contextlib.suppress(Exception):
-            self.recorder.figures += figures_of(self.session.benches())
+            self.recorder.figures += figures_of(self.sessions.benches())
         try:
-            self.observe(self.session.observed())
+            self.observations += self.sessions.observed()
         except Exception as error:
             self.trouble = f"the run could not be looked back at: {error}"
         try:
-            self.session.close()
+            self.sessions.close()
         except Exception as error:
             self.trouble = f"not everything could be ended or removed: {error}"
 
@@ -247,7 +274,7 @@ class Run:
         if not judged or status == USAGE_ERROR:
             return status
         if status == INTERRUPTED and not self.recorder.expected:
-            self.recorder.expect(self.chosen)
+            self.recorder.expect((id, "") for id in self.chosen)
         result = self._result()
         summary = summarise(result)
         strict, require = self.settings.strict, Verdict(self.settings["dra_require"])
@@ -277,7 +304,7 @@ class Run:
             driver=str(facts.get("driver") or self.settings["dra_driver_name"]),
             launched=self.settings["dra_driver"],
             kubernetes=self.settings["dra_kubernetes"],
-            depth=Depth.CLUSTER if self.session.plan.live else Depth.WIRE,
+            depths=self.sessions.depths,
             cluster=self.settings["dra_cluster"],
             implemented=self.recorder.implemented,
             results=self.recorder.complete(),
@@ -304,11 +331,16 @@ class Run:
         )
 
 
-def _elsewhere(session: Session) -> dict[str, frozenset[str]]:
+def _elsewhere(sessions: Sessions) -> dict[str, frozenset[str]]:
     """Cases that this run cannot judge, by what a run is given that can."""
-    if session.plan.live is not None:
+    if sessions.main.plan.live is not None:
         return {f"--dra-cluster={EMBEDDED}": implemented()}
     return {f"--dra-cluster={KIND}": locked() - implemented()}
+
+
+def function_of(item: pytest.Item) -> object:
+    """The function behind an item; None where there is none."""
+    return getattr(item, "function", None)
 
 
 def resolved_options(settings: Settings) -> list[Option]:

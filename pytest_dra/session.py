@@ -29,7 +29,10 @@ from pytest_dra.cases import live_cases
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kubelet import Plugin
+from pytest_dra.lanes import WORKING_AGAIN
 from pytest_dra.lanes import lanes_of
+from pytest_dra.lanes import needs_of
+from pytest_dra.lanes import undisturbing
 from pytest_dra.launch import Keeper
 from pytest_dra.live import LiveBench
 from pytest_dra.livesite import LiveSite
@@ -61,9 +64,6 @@ BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
 DISTURBING = "it disturbs others who use the cluster"
 DISRUPTIVE = "--dra-disruptive"
 """Why a case is not run on a cluster of others, and what runs it."""
-
-WORKING_AGAIN = "SHARE-001"
-"""The case on clusters that says that a device works for one pod and the next."""
 
 
 class Session:
@@ -227,7 +227,7 @@ class Session:
         if WORKING_AGAIN not in passed:
             return
         every = [self.declared(id) for id in self._to_begin if not self._is_decided(id)]
-        free = [each.case for each in every if not each.disturbs and not each.settles]
+        free = undisturbing(every, self.available)
         live.begin(lanes_of(free, passed), self.plan.benches - 1)
 
     def _disturb(self) -> None:
@@ -364,9 +364,7 @@ class Session:
 
     def _blockers(self, case: Case) -> set[str]:
         """The cases at the root of why this one is pointless."""
-        for id in case.needs:
-            if id not in self.available:
-                continue
+        for id in needs_of(case, self.available, live=self._live is not None):
             if self.judge(id).result.state in BLOCKING:
                 return self._roots(id)
         return set()

@@ -61,15 +61,18 @@ def show_not_met(result: CaseResult, report: pytest.TestReport, *, strict: bool)
         report.wasxfail = f"{result.case.level.value} not met: {where}"
 
 
-def show_unjudged(case: Case, report: pytest.TestReport) -> None:
+def show_unjudged(case: Case, report: pytest.TestReport, *, parameter: str = "") -> None:
     """Shape a report of set-up or teardown, or of a call that something else has ended."""
     if report.failed:
-        result = CaseResult(case=case, state=State.ERRORED, error=str(report.longrepr))
+        result = CaseResult(
+            case=case, state=State.ERRORED, error=str(report.longrepr), parameter=parameter
+        )
         setattr(report, RESULT, result.to_dict())
     elif report.skipped:
         longrepr = report.longrepr
         why = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
-        result = not_run(case, f"{DESELECTED}: {why.removeprefix('Skipped: ')}")
+        reason = f"{DESELECTED}: {why.removeprefix('Skipped: ')}"
+        result = not_run(case, reason, parameter=parameter)
         setattr(report, RESULT, result.to_dict())
 
 

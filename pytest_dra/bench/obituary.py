@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dra.api.names import driver_name_error
 from pytest_dra.bench import abroad
 from pytest_dra.checks import prepare
 from pytest_dra.checks import rights
@@ -35,7 +37,7 @@ def obituary_of(driver: Driver) -> str:
         if end.exit_code is None and not end.log_tail:
             return f"process {end.component!r} has ended"
         last = (end.log_tail.strip().splitlines() or ["(no output)"])[-1]
-        hint = FOREGROUND if end.exit_code == 0 else ""
+        hint = FOREGROUND if end.exit_code == 0 else _unmade(driver, last)
         return f"process {end.component!r} exited with code {end.exit_code}: {last}{hint}"
     return ""
 
@@ -97,6 +99,15 @@ def lacking(instance: Instance) -> str:
         ApiRequest, disturbed=False, where=lambda event: event.identity == user
     )
     return rights.told(rights.missing((entry.event for entry in asked), driver=driver))
+
+
+def _unmade(driver: Driver, last: str) -> str:
+    """A way out for one that wants its data directory made, as a pod's ``hostPath`` makes it."""
+    plugins = Path(driver.values["plugins_dir"])
+    found = re.search(rf"{re.escape(str(plugins))}/([A-Za-z0-9.-]+)(?=/)", last)
+    if found is None or Path(found[0]).is_dir() or driver_name_error(found[1]):
+        return ""
+    return f"; this directory is made before the start where --dra-driver-name={found[1]} is given"
 
 
 def _standstill_of(driver: Driver) -> str:

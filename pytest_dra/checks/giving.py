@@ -44,6 +44,20 @@ def other_devices(first: Held, second: Held) -> None:
         )
 
 
+def of_both(held: Held, first: str, second: str) -> None:
+    """Make sure that a claim holds a device of either driver.
+
+    Raises:
+        UnsupportedEnvironment: it does not, which is none of the driver's business.
+    """
+    found = {driver for driver, _, _ in held}
+    if not {first, second} <= found:
+        raise UnsupportedEnvironment(
+            f"the scheduler allocated {shown(held)}, not of both {first} and {second}",
+            way_out="a cluster whose scheduler allocates claims of two drivers",
+        )
+
+
 def shown(held: Held) -> str:
     """Devices as ``pool/device``, or what stands for none."""
     return ", ".join(f"{pool}/{device}" for _, pool, device in held) or "no device"

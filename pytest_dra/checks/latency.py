@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from pytest_dra.spec import Violation
@@ -10,6 +12,9 @@ from pytest_dra.timeline import Entry
 
 SLOW_S = 10.0
 """A call that takes longer is a warning, whatever the budget."""
+
+PERCENTILE = 99
+"""Of a hundred calls so many keep to the budget."""
 
 
 def calls_must_be_short(calls: Sequence[Entry[DraCall]], *, within_s: float, budget: str) -> None:
@@ -28,6 +33,46 @@ def calls_must_be_short(calls: Sequence[Entry[DraCall]], *, within_s: float, bud
             got=f"{call.code} after {call.duration_s:.1f} s",
             want=f"an answer within {within_s:g} s (budgets.{budget}); a kubelet waits 45 s",
             proof=(longest.serial,),
+        )
+
+
+def counts_must_be_short(
+    counts: Mapping[float, int], *, method: str, within_s: float, budget: str
+) -> None:
+    """Of calls that somebody else has counted, none took longer than the budget.
+
+    Args:
+        counts: calls that took at most so many seconds, by these; the greatest is infinite.
+        method: in words.
+        within_s: the budget; rounded down to the next bound.
+        budget: its name below ``budgets`` in a profile.
+    """
+    total = max(counts.values(), default=0)
+    bound = max((each for each in counts if each <= within_s), default=0.0)
+    late = total - counts.get(bound, 0)
+    if late:
+        raise Violation(
+            f"{method} calls that the kubelet has counted",
+            got=f"{late} of {total} took longer than {bound:.1f} s",
+            want=f"an answer within {within_s:g} s (budgets.{budget}); a kubelet waits 45 s",
+        )
+
+
+def percentile_of_counts_must_be_within(
+    counts: Mapping[float, int], *, method: str, within_s: float
+) -> None:
+    """Of a hundred calls that somebody else has counted, 99 were answered within the budget.
+
+    A budget between two bounds is met by what lies below the upper one.
+    """
+    total = max(counts.values(), default=0)
+    needed = -(-total * PERCENTILE // 100)
+    bound = min(each for each in counts if each >= within_s or math.isinf(each))
+    if counts[bound] < needed:
+        raise Violation(
+            f"{method}, {total} calls that the kubelet has counted",
+            got=f"{total - counts[bound]} of them took longer than {bound:.2f} s",
+            want=f"p99 within {within_s:g} s (budgets.latency_p99): pods wait for it",
         )
 
 

@@ -203,17 +203,22 @@ def lines(found: Json) -> Iterator[str]:
         yield f"observed: requests of the API: {', '.join(versions)}"
     if services:
         yield f"observed: calls of the kubelet: {', '.join(services)}"
-    for each in found["health"]:
-        if each["reports"]:
-            pauses = "once" if each["longestS"] is None else (
-                f"every {each['shortestS']:g} to {each['longestS']:g} s"
-            )  # fmt: skip
-            yield f"observed: health by {each['service']}, {pauses}, lease {each['leaseS']:g} s"
+    yield from (_health(each) for each in found["health"] if each["reports"])
     lacking = found["rights"]["lacking"]
     if lacking:
         more = f" and {len(lacking) - SHOWN_MAX} more" if len(lacking) > SHOWN_MAX else ""
         shown = [f"{', '.join(e['verbs'])} of {e['resource']}" for e in lacking[:SHOWN_MAX]]
         yield f"observed: used and not granted: {'; '.join(shown)}{more}"
+
+
+def _health(entry: Json) -> str:
+    told = f"observed: health by {entry['service']}"
+    if entry["leaseS"] is None:
+        return f"{told}, no report with a device ({entry['reports']})"
+    pauses = "once" if entry["longestS"] is None else (
+        f"every {entry['shortestS']:g} to {entry['longestS']:g} s"
+    )  # fmt: skip
+    return f"{told}, {pauses}, lease {entry['leaseS']:g} s"
 
 
 def _lost(entry: Json) -> str:

@@ -20,6 +20,9 @@ CLAIM: Final = "devices"
 REQUEST: Final = "device"
 """Names within a pod or claim where a case needs one only."""
 
+IMPLICIT: Final = "deviceclass.resource.kubernetes.io"
+"""Domain of the extended resources that classes have without naming one."""
+
 HOST_NAME: Final = "kubernetes.io/hostname"
 
 
@@ -93,6 +96,11 @@ class Use:
                 for path, folder in self.mounts.items()
             ]
         return made
+
+
+def implicit(device_class: str) -> str:
+    """The extended resource that a class is without naming one."""
+    return f"{IMPLICIT}/{device_class}"
 
 
 def volume_name(folder: str) -> str:

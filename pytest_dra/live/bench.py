@@ -6,8 +6,10 @@ import copy
 import dataclasses
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +23,10 @@ from pytest_dra.bench.allocating import ReferenceScheduler
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
+from pytest_dra.kube import KubeError
 from pytest_dra.launch.tool import ToolError
+from pytest_dra.live import absence
+from pytest_dra.live.absence import Absence
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
 from pytest_dra.live.asking import REQUEST
@@ -29,6 +34,7 @@ from pytest_dra.live.asking import Ask
 from pytest_dra.live.asking import Use
 from pytest_dra.live.asking import claim_spec
 from pytest_dra.live.asking import pod_spec
+from pytest_dra.live.calltimes import CallTimes
 from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
 from pytest_dra.live.deployment import marks_of
@@ -76,6 +82,7 @@ class LiveSetup:
     pod_image: str = ""
     own_allocator: bool = False
     partner: Partner | None = None
+    cdi_library: str = "1.1.0"
     folder: Callable[[], Path] = lambda: Path()
 
 
@@ -112,6 +119,8 @@ class LiveBench:
             ],
         )
         self.allocator = self._new_allocator()
+        self._times = CallTimes(self._client, setup.driver_name)
+        self._absences: list[Absence] = []
         self._case = ""
         self._number = 0
 
@@ -166,6 +175,9 @@ class LiveBench:
         self.allocator.__enter__()
         # A pod that comes before the namespace's account is refused.
         poll(self._accounts, Deadline.after(ACCOUNT_S), every_s=EVERY_S)
+        with suppress(KubeError):
+            nodes = self._client.list(resources.NODES)
+            self._times.begin([str(each["metadata"]["name"]) for each in nodes])
 
     def stop(self) -> None:
         """End what acts from here; what is on the cluster stays."""
@@ -316,6 +328,32 @@ class LiveBench:
     def pod_with(self, claim: str, *, node: str = "") -> Pod:
         """A pod of one container that uses a claim."""
         return self.pod(claims={CLAIM: claim}, node=node)
+
+    # what is seen beside
+
+    def absence(self) -> Absence:
+        """What was seen of the driver's absence: once in a run. Raises as ``absence.watched``."""
+        if not self._absences:
+            self._absences.append(absence.watched(self))
+        return self._absences[0]
+
+    def call_times(self, method: str) -> Mapping[float, int]:
+        """Calls of the run by their longest time. Raises as :meth:`CallTimes.of`."""
+        return self._times.of(self.driver.nodes(), method)
+
+    def restart_kubelet(self) -> None:
+        """Restart the kubelet of the first node. Raises as :meth:`LiveNode.restart_kubelet`."""
+        self._times.keep(self.driver.nodes())
+        self.node.restart_kubelet()
+
+    @property
+    def cdi_library(self) -> str:
+        """Version of the CDI library that the runtimes of the nodes have."""
+        return self._setup.cdi_library
+
+    def folder(self) -> Path:
+        """An empty folder, gone at the end of the run."""
+        return self._setup.folder()
 
     # what a container sees
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence
+from contextlib import contextmanager
 from contextlib import suppress
 from typing import Final
 
@@ -120,6 +122,27 @@ class Deployment:
 
         poll(gone, Deadline.after(GONE_S), every_s=EVERY_S)
         return left
+
+    @contextmanager
+    def without(self, objects: Sequence[Json]) -> Iterator[None]:
+        """Some of the objects that were made are not there meanwhile.
+
+        Raises:
+            ClusterError: one cannot be removed, or not be made again.
+        """
+        for item in objects:
+            resource = self._served(item)
+            namespace, name = namespace_of(item, resource), str(item["metadata"]["name"])
+            try:
+                self._client.delete(resource, name, namespace=namespace, grace_s=None)
+            except KubeError as error:
+                raise ClusterError(f"{item['kind']} {name} cannot be removed: {error}") from error
+            self._made.remove((resource, namespace, name))
+        try:
+            yield
+        finally:
+            for item in objects:
+                self._create(item)
 
     def _is_there(self, resource: Resource, namespace: str | None, name: str) -> bool:
         try:

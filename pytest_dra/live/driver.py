@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
 from contextlib import suppress
@@ -17,22 +17,20 @@ from pytest_dra.cel.releases import environment_of
 from pytest_dra.checks.selecting import Shown
 from pytest_dra.checks.selecting import matching
 from pytest_dra.checks.selecting import shown
+from pytest_dra.checks.slices import count
 from pytest_dra.checks.workloads import Workload
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
-from pytest_dra.launch import Component
-from pytest_dra.launch import LaunchError
 from pytest_dra.live import installed
 from pytest_dra.live.deployment import Deployment
-from pytest_dra.live.node import CDI_DIRECTORIES
-from pytest_dra.live.node import KUBELET
 from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import workloads_of
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import pause
 from pytest_dra.waiting import poll
 
 DEPLOYED_S: Final = 120.0
@@ -44,17 +42,26 @@ INSTALLED_S: Final = 10.0
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
 
-HOOK_S: Final = 30.0
-"""Longest run of a hook."""
-
-SHOWN: Final = 200
-"""Characters of a hook's output in a message."""
-
 LOG_LINES: Final = 50
 """Lines of each container of the driver that are kept of a case."""
 
 EVERY_S: Final = 0.5
 """Between two looks at the driver's slices or pods."""
+
+REPUBLISHED_S: Final = 30.0
+SETTLED_S: Final = 3.0
+"""Until a restarted driver publishes as many devices as before, and has written what it writes."""
+
+BINDINGS: Final = frozenset({"ClusterRoleBinding", "RoleBinding"})
+"""Kinds of what gives a driver its rights."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """The driver's slices before a restart of its pods and after it."""
+
+    before: tuple[Json, ...]
+    after: tuple[Json, ...]
 
 
 class LiveDriver:
@@ -83,6 +90,7 @@ class LiveDriver:
         self.environment = environment_of(version, stored=True)
         self._deployment = Deployment(client, run=run, objects=objects)
         self._gone = True
+        self._restart: Restart | None = None
 
     def install(self) -> None:
         """Deploy it; it need not have started yet when this returns. Raises ClusterError."""
@@ -299,41 +307,55 @@ class LiveDriver:
                 want=f"new ones, ready within {RESTARTED_S:g} s",
             )
 
-    def run_hook(self, name: str, command: Sequence[str], values: Mapping[str, str]) -> str:
-        """Run a command of the profile's ``hooks`` in the plugin's container; what it prints.
-
-        Args:
-            name: of the hook.
-            command: with placeholders.
-            values: of these, beside the usual ones; ``node`` says which plugin is meant.
+    def restarted(self, *, anew: bool = False) -> Restart:
+        """What a restart has left of the slices: of the last one, or of one that is done now.
 
         Raises:
-            UnsupportedEnvironment: it cannot be run there, or fails.
+            Violation: it publishes nothing, or does not come back.
+            UnsupportedEnvironment: the driver is not ours.
         """
-        known = {
-            "driver_name": self.name,
-            "registry_dir": f"{KUBELET}/plugins_registry",
-            "plugins_dir": f"{KUBELET}/plugins",
-            "driver_dir": f"{KUBELET}/plugins/{self.name}",
-            "cdi_dir": CDI_DIRECTORIES[0],
-            "static_cdi_dir": CDI_DIRECTORIES[1],
-            **values,
-        }
-        try:
-            argv = Component(name=name, command=tuple(command)).filled(known).command
-            pod = self._plugin_on(values["node"])
-            about, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
-            code, out, err = self._client.run(
-                about["namespace"], about["name"], container, argv, timeout_s=HOOK_S
-            )
-        except (LaunchError, KubeError) as error:
-            raise UnsupportedEnvironment(f"{name}: {error}", way_out=f"mend {name}") from error
-        if code:
+        if self._restart is None or anew:
+            before = self.must_publish()
+            self.restart()
+            wanted = count(before)
+            deadline = Deadline.after(REPUBLISHED_S)
+            poll(lambda: count(self.slices()) >= wanted, deadline, every_s=EVERY_S)
+            # A driver that compares what is there with what it has does so when it has started.
+            pause(SETTLED_S)
+            self._restart = Restart(before=tuple(before), after=tuple(self.slices()))
+        return self._restart
+
+    @contextmanager
+    def without_rights(self) -> Iterator[None]:
+        """The roles of the driver are bound to nobody meanwhile.
+
+        Raises:
+            UnsupportedEnvironment: it is not ours, or ships no binding.
+            ClusterError: one cannot be removed or made.
+        """
+        self.must_be_ours()
+        bindings = [each for each in self.objects if each["kind"] in BINDINGS]
+        if not bindings:
             raise UnsupportedEnvironment(
-                f"{name} ended with {code} in the plugin's container: {err.strip()[:SHOWN]}",
-                way_out=f"mend {name}",
+                "the manifests bind no role to the driver", way_out="complete the manifests"
             )
-        return out
+        with self._deployment.without(bindings):
+            yield
+
+    def run_in_plugin(
+        self, node: str, argv: Sequence[str], *, timeout_s: float
+    ) -> tuple[int, str, str]:
+        """Run a command in the plugin's container on a node: exit code, output, errors.
+
+        Raises:
+            UnsupportedEnvironment: there is no such pod.
+            KubeError: it cannot be run there.
+        """
+        pod = self._plugin_on(node)
+        about, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
+        return self._client.run(
+            about["namespace"], about["name"], container, argv, timeout_s=timeout_s
+        )
 
     def _plugin_on(self, node: str) -> Json:
         for each in self.plugin_pods():

@@ -21,6 +21,9 @@ KUBELET: Final = "/var/lib/kubelet"
 CDI_DIRECTORIES: Final = ("/var/run/cdi", "/etc/cdi")
 """Where the kubelet, drivers and container runtimes have their files."""
 
+REGISTRY: Final = f"{KUBELET}/plugins_registry"
+"""Where a kubelet looks for sockets of plugins."""
+
 CHECKPOINT: Final = f"{KUBELET}/dra_manager_state"
 """The kubelet's memory of prepared claims: JSON within JSON."""
 
@@ -67,6 +70,13 @@ class LiveNode:
                 f"the kubelet of node {self.name} cannot be restarted: {error}",
                 way_out="a node on which systemd runs the kubelet, such as kind's",
             ) from error
+
+    def sockets(self) -> list[str]:
+        """Sockets in the registry and in the driver's directory. Raises as :meth:`run`."""
+        places = (REGISTRY, f"{KUBELET}/plugins/{self._driver}")
+        return sorted(
+            self.run("sh", "-c", 'find "$@" -type s 2>/dev/null; true', "sh", *places).split()
+        )
 
     def must_have_no_ids(self, uid: str) -> None:
         """Judge by the kubelet's checkpoint that Prepare has answered no CDI ids for a claim.

@@ -139,23 +139,35 @@ class Pods:
             if error.code != _NOT_FOUND:
                 raise
 
-    def must_go(self, pod: Pod) -> None:
+    def must_go(self, pod: Pod, *, nudged: bool = False) -> None:
         """Wait until a deleted pod is gone.
+
+        ``nudged``: its kubelet is made to look again and again, as by :meth:`must_run`.
 
         Raises:
             Violation: it is not, with what the cluster says of it.
         """
         within_s = self._budgets.release
-        if not self._gone(pod, within_s):
+        if not self._gone(pod, within_s, nudged=nudged):
             raise Violation(
                 f"{pod}, deleted",
                 got=self._trouble(pod, self.state(pod) or {}),
                 want=f"gone within {within_s:g} s",
             )
 
-    def _gone(self, pod: Pod, within_s: float) -> bool:
-        deadline = Deadline.after(within_s)
-        return bool(poll(lambda: self.state(pod) is None, deadline, every_s=EVERY_S))
+    def _gone(self, pod: Pod, within_s: float, *, nudged: bool = False) -> bool:
+        next_one = Deadline.after(NUDGE_S)
+
+        def gone() -> bool:
+            nonlocal next_one
+            if self.state(pod) is None:
+                return True
+            if nudged and next_one.passed:
+                next_one = Deadline.after(NUDGE_S)
+                self._nudge(pod)
+            return False
+
+        return bool(poll(gone, Deadline.after(within_s), every_s=EVERY_S))
 
     def run_in(self, pod: Pod, argv: Sequence[str], *, container: str = CONTAINER) -> str:
         """What a command says in a container.

@@ -7,6 +7,7 @@ at cluster depth, and where there is one by a narrower case below it, which a ru
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -47,17 +48,19 @@ to show a device; the second pod of the seventh is pinned to the device of the f
 
 
 def states_of(run: RunResult) -> dict[str, dict[str, str]]:
-    """By number: the cases of each behaviour and their states in a run."""
-    states = {each.case.id: each.state.value for each in run.results}
+    """By number: the cases of each behaviour and their states in a run, the worst of several."""
+    states: dict[str, list[str]] = {}
+    for each in run.results:
+        states.setdefault(each.case.id, []).append(each.state.value)
     return {
-        number: {id: states.get(id, ELSEWHERE) for id in each.cases}
+        number: {id: worst_of(states.get(id, ())) for id in each.cases}
         for number, each in BEHAVIOURS.items()
     }
 
 
-def verdict_of(cases: Mapping[str, str]) -> str:
+def worst_of(states: Iterable[str]) -> str:
     """What the states of its cases say of a behaviour: the worst one of those that the run has."""
-    found = [each for each in cases.values() if each != ELSEWHERE]
+    found = [each for each in states if each != ELSEWHERE]
     bad = [state.value for state in WORST if state.value in found]
     return next(iter([*bad, *found]), ELSEWHERE)
 
@@ -66,10 +69,10 @@ def rows(data: Json) -> Iterator[tuple[str, str, str, Mapping[str, str]]]:
     """Number, text, verdict and cases of each behaviour in a report's data."""
     for number, cases in data["behaviours5970"].items():
         known = BEHAVIOURS.get(number)
-        yield number, known.text if known else "", verdict_of(cases), cases
+        yield number, known.text if known else "", worst_of(cases.values()), cases
 
 
 def line_of(run: RunResult) -> str:
     """All seven in one line."""
-    told = (f"{number} {verdict_of(cases)}" for number, cases in states_of(run).items())
+    told = (f"{number} {worst_of(cases.values())}" for number, cases in states_of(run).items())
     return f"enhancements#5970: {', '.join(told)}"

@@ -11,8 +11,9 @@ from pytest_dra.report.checksum import checksum
 from pytest_dra.report.results import State
 from pytest_dra.report.verdict import LACKING
 from pytest_dra.report.verdict import Verdict
+from pytest_dra.report.verdict import counting
+from pytest_dra.report.verdict import depth_for
 from pytest_dra.report.verdict import verdict_of
-from pytest_dra.report.verdict import worst
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 
@@ -43,7 +44,7 @@ def contradictions(data: Json) -> Iterator[tuple[Place, str]]:
     for number, each in enumerate(data["profiles"]):
         yield from _judgement(data, each, ("profiles", number))
     for number, each in enumerate(data["features"]["verdicts"]):
-        yield from _listed(data, each, ("features", "verdicts", number))
+        yield from _listed(_states(data), each, ("features", "verdicts", number))
     yield from _overall(data)
     yield from _missing(data)
     wanted = checksum(data)
@@ -68,12 +69,17 @@ def _cases(data: Json) -> Iterator[tuple[Place, str]]:
 
 def _states(data: Json, profile: str | None = None) -> dict[str, tuple[Level, State]]:
     """Level and state of each case that counts, of all or of one conformance profile."""
+    known = catalogue().profiles
+    depth = depth_for(profile) if profile is not None and profile in known else None
     found: dict[str, list[Json]] = {}
     for each in data["cases"]:
         if not each["provisional"] and (profile is None or profile in each["profiles"]):
             found.setdefault(each["id"], []).append(each)
     return {
-        id_: (Level(cases[0]["level"]), worst(State(each["state"]) for each in cases))
+        id_: (
+            Level(cases[0]["level"]),
+            counting(((each.get("parameter", ""), State(each["state"])) for each in cases), depth),
+        )
         for id_, cases in found.items()
     }
 
@@ -103,7 +109,7 @@ def _differing(place: Place, got: Json, want: Json) -> Iterator[tuple[Place, str
 def _judgement(data: Json, judged: Json, place: Place) -> Iterator[tuple[Place, str]]:
     states = _states(data, judged["name"])
     yield from _differing((*place, "counts"), judged["counts"], _tally(states))
-    yield from _listed(data, judged, place)
+    yield from _listed(states, judged, place)
     if judged["verdict"] in CLAIMS_NOTHING or not judged["applies"]:
         return
     verdict, reason = verdict_of(
@@ -117,9 +123,10 @@ def _judgement(data: Json, judged: Json, place: Place) -> Iterator[tuple[Place, 
         )
 
 
-def _listed(data: Json, judged: Json, place: Place) -> Iterator[tuple[Place, str]]:
+def _listed(
+    states: Mapping[str, tuple[Level, State]], judged: Json, place: Place
+) -> Iterator[tuple[Place, str]]:
     """The lists of ids of a judgement name cases in just that state."""
-    states = _states(data)
     for field, state in LISTS.items():
         for number, id_ in enumerate(judged[field]):
             if id_ not in states or states[id_][1] is not state:
@@ -139,12 +146,18 @@ def _overall(data: Json) -> Iterator[tuple[Place, str]]:
 
 
 def _missing(data: Json) -> Iterator[tuple[Place, str]]:
-    states = {each["id"]: each["state"] for each in data["cases"]}
-    listed = {each["case"].partition("[")[0] for each in data["missing"]}
+    states = {_name(each): each["state"] for each in data["cases"]}
+    listed = {each["case"] for each in data["missing"]}
     for number, each in enumerate(data["missing"]):
-        if states.get(each["case"].partition("[")[0]) not in LACKING:
+        if states.get(each["case"]) not in LACKING:
             yield ("missing", number), f"{each['case']} is not among the cases that were not judged"
     for number, each in enumerate(data["cases"]):
         lacks = each["level"] == Level.MUST.value and each["state"] in LACKING
-        if lacks and not each["provisional"] and each["id"] not in listed:
-            yield ("cases", number), f"{each['id']} was not judged and is not listed as missing"
+        if lacks and not each["provisional"] and _name(each) not in listed:
+            yield ("cases", number), f"{_name(each)} was not judged and is not listed as missing"
+
+
+def _name(case: Json) -> str:
+    """The case id, with the parameter in brackets if there is one."""
+    parameter = case.get("parameter", "")
+    return f"{case['id']}[{parameter}]" if parameter else str(case["id"])

@@ -58,6 +58,7 @@ def document(run: RunResult, summary: Summary) -> Json:
         "environment": {
             "cluster": plain(run.cluster),
             "depth": run.depth.value,
+            "depths": [each.value for each in run.depths],
             "kubernetes": run.kubernetes,
             "hardware": run.profile.launch.hardware.value,
             "versions": {name: plain(each) for name, each in run.versions.items()},

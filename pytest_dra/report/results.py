@@ -40,6 +40,9 @@ DESELECTED = "deselected"
 ENDED_BEFORE = "deselected: the run ended before it"
 """The reason of a case that an interruption, ``-x`` or a lost xdist worker has left over."""
 
+AT_CLUSTER = Depth.CLUSTER.value
+"""Parameter of a result on a whole cluster, where the run judges the case at wire depth, too."""
+
 BLOCKED = "blocked by "
 INPUT_MISSING = "input missing: "
 
@@ -214,7 +217,7 @@ class RunResult:
         driver: the driver's name; empty if it never became known.
         launched: the value of ``--dra-driver``.
         kubernetes: the minor, ``"1.37"``.
-        depth: the greatest depth that the run's bench can judge.
+        depths: at which the run judged.
         cluster: the value of ``--dra-cluster``.
         implemented: ids of the cases that this suite has; others never count.
         results: sorted by id and parameter; an implemented case without a result is added as
@@ -231,7 +234,7 @@ class RunResult:
     driver: str
     launched: str
     kubernetes: str
-    depth: Depth
+    depths: tuple[Depth, ...]
     cluster: str
     implemented: Mapping[str, Case]
     results: tuple[CaseResult, ...]
@@ -251,6 +254,18 @@ class RunResult:
         ]
         complete = sorted((*self.results, *absent), key=lambda each: (each.case.id, each.parameter))
         object.__setattr__(self, "results", tuple(complete))
+
+    @property
+    def depth(self) -> Depth:
+        """The greatest depth at which the run judged."""
+        return max(self.depths, key=list(Depth).index)
+
+    def reaches(self, depth: Depth) -> bool:
+        """True if a conformance profile of this depth can be judged by the run.
+
+        Static cases go with every run at wire depth.
+        """
+        return depth in self.depths or (depth is Depth.STATIC and Depth.WIRE in self.depths)
 
 
 def failed(
@@ -288,9 +303,9 @@ def waived(case: Case, waiver: Waiver) -> CaseResult:
     return CaseResult(case=case, state=State.WAIVED, reason=text)
 
 
-def not_run(case: Case, reason: str) -> CaseResult:
+def not_run(case: Case, reason: str, *, parameter: str = "") -> CaseResult:
     """``case`` did not run: DESELECTED, or what the two functions below return."""
-    return CaseResult(case=case, state=State.NOT_RUN, reason=reason)
+    return CaseResult(case=case, state=State.NOT_RUN, reason=reason, parameter=parameter)
 
 
 def blocked_by(ids: Iterable[str]) -> str:

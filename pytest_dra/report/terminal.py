@@ -20,7 +20,6 @@ from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import RunResult
 from pytest_dra.report.results import State
 from pytest_dra.report.telling import failure_text
-from pytest_dra.report.verdict import DEPTHS
 from pytest_dra.report.verdict import LACKING
 from pytest_dra.report.verdict import Counts
 from pytest_dra.report.verdict import Judgement
@@ -158,15 +157,14 @@ def _verdicts(run: RunResult, summary: Summary) -> Iterator[str]:
     for each in summary.profiles:
         if each is not overall and each.applies and _told(run, each):
             yield f"  {each.name}: {each.verdict.value}: {each.reason}"
-    for each in summary.features:
+    for each in summary.features if run.reaches(Depth.WIRE) else ():
         yield f"  feature {each.name}: {each.verdict.value}: {each.reason}"
 
 
 def _told(run: RunResult, judged: Judgement) -> bool:
     """True if the run could judge the profile at all, so that a line about it says something."""
-    reached = DEPTHS.index(judged.depth) <= DEPTHS.index(run.depth)
     ran = any(each not in LACKING | {State.NOT_APPLICABLE} for each in judged.states.values())
-    return reached and (ran or judged.verdict is not Verdict.INCONCLUSIVE)
+    return run.reaches(judged.depth) and (ran or judged.verdict is not Verdict.INCONCLUSIVE)
 
 
 def _warnings(run: RunResult) -> Iterator[str]:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from pytest_dra.catalogue import catalogue
 from pytest_dra.profile import Scope
 from pytest_dra.report.plain import spelled_ids
+from pytest_dra.report.results import AT_CLUSTER
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import RunResult
 from pytest_dra.report.results import State
@@ -30,11 +31,11 @@ CONTROLLER = "CONTROLLER"
 CLUSTER_CORE = "CLUSTER-CORE"
 EXTENDED = "EXTENDED"
 
-DEPTHS = tuple(Depth)
-"""Cheapest first, as the vocabulary declares them."""
+AT_WIRE = "judged at wire depth, with a driver that runs (--dra-driver=exec:COMMAND)"
 
 DEPTH_REMEDY = {
-    Depth.WIRE: "judged at wire depth, with a driver that runs (--dra-driver=exec:COMMAND)",
+    Depth.STATIC: AT_WIRE,
+    Depth.WIRE: AT_WIRE,
     Depth.CLUSTER: "judged at cluster depth (--dra-cluster=kind or kubeconfig:CONTEXT)",
 }
 
@@ -65,6 +66,14 @@ class Verdict(str, enum.Enum):
     NON_CONFORMANT = "non-conformant"
     INCONCLUSIVE = "inconclusive"
 
+
+BEST_FIRST = (
+    Verdict.CONFORMANT,
+    Verdict.PARTIAL,
+    Verdict.INCONCLUSIVE,
+    Verdict.NON_CONFORMANT,
+)
+"""Of a run at two depths the worse verdict stands at the top."""
 
 Counts = Mapping[Level, Mapping[State, int]]
 """How many cases of each level ended in each state; every pair is there."""
@@ -100,7 +109,8 @@ class Summary:
     """All that is judged of a run.
 
     ``overall`` is the top-level verdict: NODE-CORE's, or CONTROLLER's for a driver without a
-    kubelet plugin; STATIC's where only objects were judged, CLUSTER-CORE's on a whole cluster.
+    kubelet plugin; STATIC's where only objects were judged, CLUSTER-CORE's on a whole cluster, and
+    the worse one of both where the run judged at both depths.
     ``features`` are the declared features that have cases here.
     """
 
@@ -138,19 +148,15 @@ def verdict_of(levels: Mapping[str, Level], states: Mapping[str, State]) -> tupl
 
 def summarise(run: RunResult) -> Summary:
     """Judge a run."""
-    counted = _counted(run)
-    profiles = tuple(
-        _profile(
-            run, name, {id_: each for id_, each in counted.items() if name in each[0].profiles}
-        )
-        for name in catalogue().profiles
-    )
+    counted = _counted(run, None)
+    profiles = tuple(_profile(run, name) for name in catalogue().profiles)
     by_name = {each.name: each for each in profiles}
     main = CONTROLLER if run.profile.driver.scope is Scope.CLUSTER else NODE_CORE
     if run.depth is Depth.STATIC:
         main = STATIC
     if run.depth is Depth.CLUSTER and main == NODE_CORE:
-        main = CLUSTER_CORE
+        both = [CLUSTER_CORE, *([NODE_CORE] if run.reaches(Depth.WIRE) else ())]
+        main = max(both, key=lambda name: BEST_FIRST.index(by_name[name].verdict))
     return Summary(
         overall=by_name[main],
         profiles=profiles,
@@ -184,21 +190,41 @@ def lacking_musts(run: RunResult) -> tuple[CaseResult, ...]:
     )
 
 
-def _counted(run: RunResult) -> dict[str, tuple[Case, State]]:
-    states: dict[str, list[State]] = {}
+def counting(results: Iterable[tuple[str, State]], depth: Depth | None) -> State:
+    """The state of a case with several results.
+
+    Args:
+        results: parameter and state of each.
+        depth: of the conformance profile for which it counts: what was judged there counts, where
+            anything was. None: all of them count.
+    """
+    every = list(results)
+    own = [each for each in every if (each[0] == AT_CLUSTER) is (depth is Depth.CLUSTER)]
+    return worst(state for _, state in (own if own and depth is not None else every))
+
+
+def depth_for(profile: str) -> Depth | None:
+    """The depth whose results count for a conformance profile; None: those of all."""
+    return None if profile == EXTENDED else catalogue().profiles[profile].depth
+
+
+def _counted(run: RunResult, depth: Depth | None) -> dict[str, tuple[Case, State]]:
+    found: dict[str, list[tuple[str, State]]] = {}
     for each in run.results:
         if each.case.id in run.implemented and not each.provisional:
-            states.setdefault(each.case.id, []).append(each.state)
-    return {id_: (run.implemented[id_], worst(each)) for id_, each in states.items()}
+            found.setdefault(each.case.id, []).append((each.parameter, each.state))
+    return {id_: (run.implemented[id_], counting(each, depth)) for id_, each in found.items()}
 
 
-def _profile(run: RunResult, name: str, cases: Mapping[str, tuple[Case, State]]) -> Judgement:
+def _profile(run: RunResult, name: str) -> Judgement:
     depth = catalogue().profiles[name].depth
+    counted = _counted(run, depth_for(name))
+    cases = {id_: each for id_, each in counted.items() if name in each[0].profiles}
     verdict, reason = _judged(cases)
     foreign = _foreign(run, name)
     if foreign:
         verdict, reason = Verdict.INCONCLUSIVE, foreign
-    elif DEPTHS.index(run.depth) < DEPTHS.index(depth):
+    elif not run.reaches(depth):
         verdict, reason = Verdict.INCONCLUSIVE, DEPTH_REMEDY[depth]
     return _judgement(name, depth, cases, verdict, reason, applies=not foreign)
 
@@ -220,7 +246,7 @@ def _features(run: RunResult, counted: Mapping[str, tuple[Case, State]]) -> Iter
         cases = {id_: each for id_, each in extended.items() if name in each[0].features}
         if cases and run.profile.declares(name):
             verdict, reason = _judged(cases)
-            if DEPTHS.index(run.depth) < DEPTHS.index(depth):
+            if not run.reaches(depth):
                 verdict, reason = Verdict.INCONCLUSIVE, DEPTH_REMEDY[depth]
             yield _judgement(name, depth, cases, verdict, reason, applies=True)
 

@@ -71,7 +71,7 @@ def _overview(data: Catalogue, have: frozenset[str]) -> Iterator[str]:
         here = [case for case in cases if case.id in have]
         levels = [str(sum(case.level is level for case in here)) for level in Level]
         rows.append([f"{area.name}: {area.title}", *levels, str(len(cases) - len(here))])
-    yield from _table(("Area", *(level.value for level in Level), "Planned"), rows)
+    yield from table(("Area", *(level.value for level in Level), "Planned"), rows)
 
 
 def _area(data: Catalogue, area: Area, have: frozenset[str]) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _area(data: Catalogue, area: Area, have: frozenset[str]) -> Iterator[str]:
     yield f"## {area.name}: {area.title}"
     yield ""
     if here:
-        yield from _table(COLUMNS, [_row(case) for case in here])
+        yield from table(COLUMNS, [_row(case) for case in here])
     if planned:
         yield f"Planned ({len(planned)}):"
         yield ""
@@ -119,7 +119,8 @@ def _row(case: Case) -> list[str]:
     ]
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table in Markdown, with an empty line behind it."""
     yield f"| {' | '.join(head)} |"
     yield "|---" * len(head) + "|"
     yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)

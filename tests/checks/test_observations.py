@@ -120,3 +120,10 @@ def test_the_terminal_tells_it_in_few_lines() -> None:
         f"observed: health by {V1}, every 9 to 9 s, lease 30 s",
         "observed: used and not granted: list of resourceslices",
     ]
+
+
+def test_a_stream_whose_reports_have_no_device_has_no_lease_to_tell() -> None:
+    event = HealthReport(instance="a", driver="d", service=V1, devices=())
+    report = Entry(serial=1, at=1.0, event=event, disturbed=False)
+    told = observations.merged([found((), None, dataclasses.replace(stream(), reports=(report,)))])
+    assert f"observed: health by {V1}, no report with a device (1)" in observations.lines(told)

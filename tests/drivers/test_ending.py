@@ -67,6 +67,11 @@ def test_a_driver_that_exits_at_once_fails_two_cases_and_is_not_waited_for() -> 
     assert judged.left == ()
 
 
+def test_a_driver_that_misses_its_data_directory_is_told_which_option_makes_it() -> None:
+    judged = judge(module(ENDING, "no-directory"), cases="REG-001")
+    assert "made before the start where --dra-driver-name=gpu.example.com" in judged.got("REG-001")
+
+
 def test_a_driver_that_never_registers_fails_after_its_budget() -> None:
     judged = judge(
         module(ENDING, "never"), cases="REG-001,REG-010,SLICE-001,PREP-001", profile=SHORT

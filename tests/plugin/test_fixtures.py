@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -37,11 +36,6 @@ def test_that_needs_one(dra_driver):
     assert dra_driver.driver.alive
     Path("directory").write_text(str(seen["directory"].parent))
 """
-
-
-README = Path(__file__).parents[2] / "README.md"
-
-EXAMPLE = "def test_a_container_sees_its_gpu"
 
 
 def own(runs: Runs, version: str = "1.37") -> None:
@@ -304,10 +298,3 @@ def test_the_status_of_a_pod_shows_the_health_of_its_devices(runs: Runs) -> None
     """)
     program = f"exec:{sys.executable} -m pytest_dra.fake_driver --features=health"
     runs.really("--dra-suite=off", f"--dra-driver={program}").assert_outcomes(passed=1)
-
-
-def test_the_example_of_the_readme_runs_without_any_option(runs: Runs) -> None:
-    blocks = README.read_text("utf-8").split("```python\n")[1:]
-    (example,) = (code for block in blocks if EXAMPLE in (code := block.partition("```")[0]))
-    runs.pytester.makepyfile(test_my_driver=example)
-    runs.really("--dra-suite=off").assert_outcomes(passed=3)

@@ -239,6 +239,14 @@ def test_a_profile_alone_is_a_driver(runs: Runs) -> None:
     done.stdout.fnmatch_lines(["dra: judging the profile's components (command line), *"])
 
 
+def test_the_header_says_why_cases_are_not_judged_beside_each_other(runs: Runs) -> None:
+    unknown = ("--dra-driver=exec:/bin/true", "--dra-case=PREP-001,PREP-002")
+    told = "dra: one case at a time, *--dra-benches=4*launch.hardware: fake*"
+    runs.inside(*unknown).stdout.fnmatch_lines([told])
+    runs.inside(*unknown, "--dra-benches=1").stdout.no_fnmatch_line(told)
+    runs.judge("--dra-case=PREP-001,PREP-002").stdout.no_fnmatch_line(told)
+
+
 def test_an_ini_file_may_be_overridden_for_one_run(runs: Runs) -> None:
     runs.pytester.makeini("[pytest]\ndra_kubernetes = 1.34\n")
     runs.judge("-o", "dra_kubernetes=1.36", "--dra-case=PREP-001")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pytest_dra.catalogue import catalogue
-from pytest_dra.hookspecs import NAMES
-from pytest_dra.hookspecs import PREFIX
 from tests.faults.faulty import FEATURED
 from tests.faults.faulty import SHORT
 from tests.plugin.conftest import Runs
@@ -114,13 +110,3 @@ def test_a_previous_release_that_is_no_command_is_refused(runs: Runs) -> None:
     (runs.folder / "conftest.py").write_text("def pytest_dra_previous():\n    return 'x'\n")
     done = runs.apart(option_with(runs))
     done.stderr.fnmatch_lines(["*pytest_dra_previous: got 'x', want a command as a list of words"])
-
-
-def test_the_readme_has_each_hook() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    assert [name for name in NAMES if f"{PREFIX}{name}" not in readme] == []
-    for field in catalogue().inputs:
-        if field.startswith("hooks.") or field == "launch.previous":
-            [row] = [line for line in readme.splitlines() if line.startswith(f"| `{field}`")]
-            needing = {case.id for case in catalogue().cases.values() if field in case.inputs}
-            assert set(re.findall(r"\b[A-Z]+-\d{3}\b", row)) == needing, field

@@ -69,7 +69,7 @@ def run_of(
         driver="gpu.example.com",
         launched="exec:my driver",
         kubernetes="1.37",
-        depth=depth,
+        depths=(depth,),
         cluster="embedded",
         implemented={id_: catalogue().case(id_) for id_ in sorted(ids)},
         results=made,

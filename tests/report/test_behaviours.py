@@ -7,7 +7,7 @@ import pytest
 from pytest_dra.catalogue import catalogue
 from pytest_dra.report.behaviours import BEHAVIOURS
 from pytest_dra.report.behaviours import line_of
-from pytest_dra.report.behaviours import verdict_of
+from pytest_dra.report.behaviours import worst_of
 from pytest_dra.report.document import document
 from pytest_dra.report.html import render
 from pytest_dra.report.markdown import render as markdown
@@ -36,7 +36,7 @@ def test_each_behaviour_has_a_case_that_a_cluster_is_needed_for() -> None:
 def test_the_worst_case_of_the_run_decides_about_a_behaviour(
     states: list[str], verdict: str
 ) -> None:
-    assert verdict_of({str(n): each for n, each in enumerate(states)}) == verdict
+    assert worst_of(states) == verdict
 
 
 def test_a_run_on_a_cluster_says_in_its_reports_which_behaviours_it_has_seen() -> None:

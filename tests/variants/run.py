@@ -1,11 +1,12 @@
 """The whole suite on each legal variant of the fake driver: all of it must be green.
 
-``python -m tests.variants.run [VARIANT...]``; as many runs at a time as the machine has room for.
-Exits 1 if a case is neither passed nor not-applicable.
+``python -m tests.variants.run [--few] [VARIANT...]``; as many runs at a time as the machine has
+room for. Exits 1 if a case is neither passed nor not-applicable.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from collections import Counter
@@ -23,6 +24,14 @@ from tests.variants.varied import states_of
 
 LONG = ("V26-60", "V26", "V22")
 """Variants that let the suite wait for long: first, so that none is left alone at the end."""
+
+FEW = (
+    *("V03", "V04-NRI", "V05", "V06-BATCH", "V07-V1BETA1", "V08", "V09-ONE", "V09-OUTSIDE"),
+    *("V10-NONE", "V10-SEVERAL", "V12", "V14", "V18", "V19-EXIT", "V21", "V23-ALL", "V24"),
+    *("V27-ALL", "V29-NETWORK", "V32-LATE", "features", "pages"),
+)
+"""Variants that differ most from the plain driver, and from each other: those that `.ci/run` has
+time for. None of them makes the suite wait for minutes."""
 
 
 def found_on(variant: str, ended: Ended) -> Mapping[str, str]:
@@ -57,8 +66,13 @@ def sweep(chosen: list[str], root: Path) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run all variants or those named; prints one line each and a closing line."""
-    chosen = arguments or list(dict.fromkeys([*all_variants(), *SETTINGS]))
+    """Run all variants, a few, or those named; prints one line each and a closing line."""
+    parser = argparse.ArgumentParser(prog="tests.variants.run")
+    parser.add_argument("--few", action="store_true", help="those that differ most")
+    parser.add_argument("variant", nargs="*", help="these only")
+    options = parser.parse_args(arguments)
+    every = list(dict.fromkeys([*all_variants(), *SETTINGS]))
+    chosen = options.variant or (list(FEW) if options.few else every)
     with tempfile.TemporaryDirectory(prefix="dra-variants-") as scratch:
         wrong = sweep(chosen, Path(scratch))
     sys.stdout.write(f"{len(chosen) - wrong} passed, {wrong} failed\n")

@@ -1,7 +1,8 @@
 """Ends, or never begins: ``python -m tests.drivers.bad.ending HOW [SWITCHES OF THE GOOD DRIVER]``.
 
 at-once: exits with code 3 and a message; never: sleeps without registering; registered: ends soon
-after its registration; prepare: ends in the middle of a Prepare; answered: soon after one.
+after its registration; no-directory: lacks its data directory; prepare: ends in the middle of
+a Prepare; answered: soon after one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -67,6 +69,9 @@ def main(how: str, switches: list[str]) -> None:
         sys.stdout.write("starting\n")
         sys.stdout.flush()
         end(AT_ONCE, "fatal: no GPU found")
+    elif how == "no-directory":
+        path = Path(os.environ["KUBELET_PLUGINS_DIRECTORY_PATH"], "gpu.example.com", "dra.sock")
+        end(AT_ONCE, f"listen unix {path}: bind: no such file or directory")
     elif how == "never":
         stopping = threading.Event()
         signal.signal(signal.SIGTERM, lambda number, frame: stopping.set())

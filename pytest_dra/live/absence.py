@@ -1,0 +1,86 @@
+"""What is left of a driver that is uninstalled, who waits for it, and what becomes of them then.
+
+The kubelet needs half a minute until it wipes the slices of a driver that has gone, so it goes once
+for all cases that look at it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from typing import Final
+
+from pytest_dra.launch.tool import ToolError
+from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.spec import Violation
+from pytest_dra.waiting import Deadline
+from pytest_dra.waiting import poll
+
+if TYPE_CHECKING:
+    from pytest_dra.live.bench import LiveBench
+
+WIPED_S: Final = 90.0
+"""From the end of a driver to that of its slices: a kubelet wipes them after 30 s."""
+
+PENDING_S: Final = 3.0
+"""How long a pod waits before its driver is installed: it has been looked at by then."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Absence:
+    """What was seen of one.
+
+    Attributes:
+        sockets: of the driver that were left; None where nobody can look.
+        slices: that were left when the kubelet had had its time.
+        waiting: what is wrong with a pod that waited for the driver; None: it ran.
+        ending: what is wrong with one that was deleted meanwhile; None: it went.
+    """
+
+    sockets: tuple[str, ...] | None
+    slices: tuple[Json, ...]
+    waiting: Violation | None
+    ending: Violation | None
+
+
+def watched(bench: LiveBench) -> Absence:
+    """Uninstall the driver, look, and install it again.
+
+    Raises:
+        UnsupportedEnvironment: it is not ours.
+        ClusterError: it cannot be removed, or not be installed again.
+        Violation: a pod did not run before.
+    """
+    driver, node = bench.driver, bench.node
+    ending = bench.pod_with(bench.claim())
+    bench.pods.must_run(ending)
+    with driver.away():
+        try:
+            sockets = tuple(node.sockets())
+        except (ToolError, UnsupportedEnvironment):
+            sockets = None
+        waiting = bench.pod_with(bench.claim(), node=node.name)
+        bench.pods.runs_within(waiting, PENDING_S)
+        bench.pods.delete(ending)
+        poll(lambda: not driver.slices(), Deadline.after(WIPED_S), every_s=1.0)
+        left = tuple(driver.slices())
+        driver.sweep()
+    want = "after the driver was installed, which came later"
+    found = Absence(
+        sockets=sockets,
+        slices=left,
+        waiting=_wrong(lambda: bench.pods.must_run(waiting, want=want)),
+        ending=_wrong(lambda: bench.pods.must_go(ending, nudged=True)),
+    )
+    driver.must_publish()
+    return found
+
+
+def _wrong(act: Callable[[], object]) -> Violation | None:
+    try:
+        act()
+    except Violation as violation:
+        return violation
+    return None
