@@ -254,7 +254,7 @@ class LiveBench:
         return Foreign(
             self._client,
             driver=self.driver.name,
-            node=self.driver.nodes()[0],
+            nodes=self.driver.nodes(),
             plugin=plugin,
             run=self._setup.run,
         )

@@ -36,8 +36,8 @@ MODULE: Final = "pytest_dra.fake_driver"
 
 EXECUTABLE: Final = 0o755
 
-PYTHON_S: Final = 60.0
-"""Longest start of a container that says which Python it has."""
+PYTHON_S: Final = 180.0
+"""Longest start and end of a container that says which Python it has, on a busy machine."""
 
 _SAY = "import sys; print('%d.%d' % sys.version_info[:2])"
 

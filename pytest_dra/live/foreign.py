@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -21,6 +22,9 @@ NODE_FACT: Final = "authentication.kubernetes.io/node-name"
 REFUSALS: Final = frozenset({403, 422})
 """Codes of roles and of policies."""
 
+LABEL_MAX: Final = 63
+"""Characters of a node's name that is made up."""
+
 SHOWN: Final = 200
 """Characters of a refusal in a message."""
 
@@ -31,20 +35,21 @@ class Foreign:
     Args:
         client: the suite's own identity; it may impersonate.
         driver: the driver's name.
-        node: of the plugin whose identity is taken.
+        nodes: the plugin's whose identity is taken, and others of the driver, if there are any.
         plugin: its DaemonSet.
         run: part of the names of the slices.
     """
 
     def __init__(
-        self, client: Client, *, driver: str, node: str, plugin: Workload, run: str
+        self, client: Client, *, driver: str, nodes: Sequence[str], plugin: Workload, run: str
     ) -> None:
         self._client = client
         self._driver = driver
-        self._node = node
+        self._node, *others = nodes
+        self._other = others[0] if others else f"not-{self._node}"[:LABEL_MAX]
         self._run = run
         self.user = f"system:serviceaccount:{plugin.namespace}:{plugin.account or 'default'}"
-        self._acting = client.acting_as(self.user, extra={NODE_FACT: node})
+        self._acting = client.acting_as(self.user, extra={NODE_FACT: self._node})
 
     def must_be_refused(self) -> None:
         """Try to create, change and delete slices of another node and of all nodes.
@@ -56,7 +61,7 @@ class Foreign:
         accepted = []
         try:
             for about, placed in (
-                ("of another node", {"nodeName": f"not-{self._node}"[:63]}),
+                ("of another node", {"nodeName": self._other}),
                 ("of all nodes", {"allNodes": True}),
             ):
                 accepted += [f"{verb} one {about}" for verb in self._accepted(placed)]

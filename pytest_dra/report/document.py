@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.report import behaviours
 from pytest_dra.report.checksum import FIELD
 from pytest_dra.report.checksum import checksum
 from pytest_dra.report.plain import plain
@@ -30,17 +31,6 @@ DISCLAIMER = "This is the result of a test run. It is no certification by Kubern
 
 SECONDS_DIGITS = 3
 """Durations are given to the millisecond."""
-
-BEHAVIOURS = {
-    "1": ("REG-001",),
-    "2": ("SLICE-001",),
-    "3": ("LIFE-001",),
-    "4": ("LIFE-001",),
-    "5": ("LIFE-001",),
-    "6": ("LIFE-001",),
-    "7": ("SHARE-001",),
-}
-"""The behaviours of kubernetes/enhancements#5970 by number, and the cases that judge them."""
 
 
 def document(run: RunResult, summary: Summary) -> Json:
@@ -87,7 +77,7 @@ def document(run: RunResult, summary: Summary) -> Json:
         "counts": _counts(summary.counts),
         "missing": [_missing(each) for each in lacking_musts(run)],
         "cases": [_case(each) for each in run.results],
-        "behaviours5970": _behaviours(run),
+        "behaviours5970": behaviours.states_of(run),
         "figures": run.figures.shown(),
         "reproduce": {"all": command(run), "failed": command(run, failed) if failed else ""},
         "startedAt": _moment(run.started),
@@ -214,11 +204,3 @@ def _case(result: CaseResult) -> Json:
             "requirement": case.requirement,
         }
     return found
-
-
-def _behaviours(run: RunResult) -> Json:
-    states: dict[str, str] = {each.case.id: each.state.value for each in run.results}
-    return {
-        number: {each: states.get(each, "not-implemented") for each in ids}
-        for number, ids in BEHAVIOURS.items()
-    }

@@ -14,6 +14,7 @@ from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import plain_data
 from pytest_dra.report.plain import spelled_ids
 from pytest_dra.report.results import State
+from pytest_dra.spec import Depth
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 
@@ -31,7 +32,8 @@ HARMLESS = frozenset(" ")
 def render(data: Json) -> str:
     """The summary of a report that has the form of the schema; its texts may be hostile."""
     page = Page(plain_data(data))
-    return "\n".join([*_head(page), *_failures(page), *_unjudged(page), *_foot(page)]) + "\n"
+    parts = (_head, _failures, _unjudged, _behaviours, _foot)
+    return "\n".join(line for part in parts for line in part(page)) + "\n"
 
 
 def literal(text: str, limit: int = TEXT_LIMIT) -> str:
@@ -105,6 +107,19 @@ def _unjudged(page: Page) -> Iterator[str]:
             + ", ".join(f"{each['id']} {each['state']}" for each in page.provisional)
         )
         yield ""
+
+
+def _behaviours(page: Page) -> Iterator[str]:
+    if page.data["verdictOf"]["depth"] != Depth.CLUSTER.value:
+        return
+    yield "### Behaviours of kubernetes/enhancements#5970"
+    yield ""
+    yield "| | behaviour | state | cases |"
+    yield "|---|---|---|---|"
+    for number, text, state, cases in page.behaviours:
+        told = ", ".join(f"{id} {each}" for id, each in cases.items())
+        yield f"| {number} | {text} | {state} | {told} |"
+    yield ""
 
 
 def _foot(page: Page) -> Iterator[str]:

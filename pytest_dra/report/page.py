@@ -7,9 +7,11 @@ import json
 import re
 import urllib.parse
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.report import behaviours
 from pytest_dra.report.results import ENDED_BEFORE
 from pytest_dra.report.results import State
 from pytest_dra.report.steps import Party
@@ -131,6 +133,11 @@ class Page:
     def provisional(self) -> list[Json]:
         """Cases of features that were seen and not declared."""
         return [each for each in self.data["cases"] if each["provisional"]]
+
+    @property
+    def behaviours(self) -> list[tuple[str, str, str, Mapping[str, str]]]:
+        """Number, text, state and cases of each behaviour of kubernetes/enhancements#5970."""
+        return list(behaviours.rows(self.data))
 
     @property
     def remarks(self) -> list[tuple[str, str]]:

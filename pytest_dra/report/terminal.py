@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_dra.checks import observations
+from pytest_dra.report import behaviours
 from pytest_dra.report.document import DISCLAIMER
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import spelled_ids
@@ -83,6 +84,7 @@ def summary_lines(
         *_warnings(run),
         *_lacking(run),
         *_provisional(run),
+        *([behaviours.line_of(run)] if run.depth is Depth.CLUSTER else ()),
         *(one_line(line) for line in observations.lines(run.observations)),
     ]
     lines += remarks

@@ -19,6 +19,7 @@ from pytest_dra.live import driver as module
 from pytest_dra.live import partner
 from pytest_dra.live import screening
 from pytest_dra.live.deployment import LABEL
+from pytest_dra.live.deployment import resource_of
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
 from pytest_dra.live.hooks import run_hook
@@ -113,6 +114,19 @@ def test_a_driver_that_is_away_comes_back(client: Client, driver: LiveDriver) ->
     assert len(client.list(resources.DEVICE_CLASSES)) == 1
 
 
+def test_a_plugin_that_is_away_leaves_everything_else(client: Client, driver: LiveDriver) -> None:
+    def sets() -> list[str]:
+        kind = resource_of(client, {"apiVersion": "apps/v1", "kind": "DaemonSet"})
+        return [each["metadata"]["name"] for each in client.list(kind)]
+
+    with driver.without_plugin():
+        assert sets() == []
+        assert len(client.list(resources.DEVICE_CLASSES)) == 1
+    assert sets() == ["dra-fake-driver"]
+    assert driver.uninstall() == []
+    assert sets() == []
+
+
 def test_what_somebody_else_has_installed_is_left_alone(client: Client) -> None:
     with pytest.raises(UnsupportedEnvironment, match="installed by somebody else"):
         driver_of(client, []).must_be_ours()
@@ -190,13 +204,14 @@ def test_a_hook_runs_in_the_plugins_container(
         run_hook(driver, "hooks.fault", command, values)
 
 
-def foreign(client: Client, driver: LiveDriver) -> Foreign:
+def foreign(client: Client, driver: LiveDriver, *others: str) -> Foreign:
     (plugin,) = plugins_among(workloads_of(driver.objects))
-    return Foreign(client, driver=NAME, node=NODE, plugin=plugin, run="r1")
+    return Foreign(client, driver=NAME, nodes=[NODE, *others], plugin=plugin, run="r1")
 
 
 def test_the_shipped_policy_refuses_slices_of_others(client: Client, driver: LiveDriver) -> None:
     foreign(client, driver).must_be_refused()
+    foreign(client, driver, "node-2").must_be_refused()
     assert driver.slices() == []
 
 

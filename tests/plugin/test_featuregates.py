@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -13,10 +14,13 @@ from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.resources import DEVICE_TAINT_RULES
 from pytest_dra.api.versions import Stage
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.featuregates import cluster_gates
 from pytest_dra.featuregates import feature_gates
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.options import resolve
+from pytest_dra.profile import DEFAULT_PROFILE
+from pytest_dra.profile import DriverProfile
 from tests.plugin.conftest import Runs
 
 
@@ -30,6 +34,31 @@ def test_gates_are_read_from_a_list() -> None:
     assert found == {"DRADeviceTaintRules": False, "DRADerivedAttributes": True}
     assert feature_gates(settings("")) == {}
     assert feature_gates(settings("DRADeviceTaints=true", "1.34")) == {"DRADeviceTaints": True}
+
+
+def declaring(*features: str) -> DriverProfile:
+    return dataclasses.replace(DEFAULT_PROFILE, features=dict.fromkeys(features, True))
+
+
+@pytest.mark.parametrize(
+    ("features", "given", "kubernetes", "gates"),
+    [
+        (["OptionalNodeOps"], "", "1.37", {"DRAOptionalNodeOperations": True}),
+        (["OptionalNodeOps"], "", "1.36", {}),
+        (["ExtendedResource"], "", "1.37", {}),
+        (["ExtendedResource"], "", "1.34", {"DRAExtendedResource": True}),
+        (
+            ["OptionalNodeOps"],
+            "DRAOptionalNodeOperations=false",
+            "1.37",
+            {"DRAOptionalNodeOperations": False},
+        ),
+    ],
+)
+def test_a_cluster_that_is_made_has_the_gates_of_the_features_that_are_declared(
+    features: list[str], given: str, kubernetes: str, gates: dict[str, bool]
+) -> None:
+    assert cluster_gates(settings(given, kubernetes), declaring(*features)) == gates
 
 
 @pytest.mark.parametrize(

@@ -116,10 +116,6 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
         ("--dra-case=PREP-6", "--dra-case=PREP-6: matches no case; did you mean PREP-006, *"),
         ("--dra-case=FROB", "--dra-case=FROB: matches no case; areas are ADM, *"),
         ("--dra-case=,", "--dra-case=,: names no case"),
-        (
-            "--dra-case=LIFE-009",
-            "--dra-case=LIFE-009: in the catalogue, but not in this release of the suite",
-        ),
     ],
 )
 def test_an_option_that_cannot_be_used(runs: Runs, argument: str, text: str) -> None:

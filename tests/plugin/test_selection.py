@@ -36,6 +36,11 @@ def test_ids_areas_and_patterns_select(patterns: str, chosen: set[str]) -> None:
     assert select(patterns, IDS, catalogue().cases) == chosen
 
 
+def test_a_case_that_this_release_lacks_is_told_as_that() -> None:
+    with pytest.raises(SelectionError, match="in the catalogue, but not in this release"):
+        select("PREP-006", IDS - {"PREP-006"}, catalogue().cases)
+
+
 @pytest.mark.parametrize("patterns", ["PREP", "PREP-*", "PREP-0??"])
 def test_an_area_selects_only_what_this_release_has(patterns: str) -> None:
     assert select(patterns, IDS, catalogue().cases) <= IDS

@@ -62,7 +62,7 @@ COMPLETE = """
     manifests: [deploy/driver.yaml]
     injection:
       kind: cdi
-      probe: {{command: [list-gpus], expect: {{gpu: 1}}}}
+      probe: {{command: [list-gpus], expect: {{gpu: 1}}, always: {{timer: 2}}}}
       absent_paths: [/dev/gpu0]
       permanent: [example.com/gpu=common]
       privileged: ADMIN
@@ -117,6 +117,7 @@ def test_every_block_of_a_complete_file_arrives(tmp_path: Path) -> None:
     assert profile.injection.kind is Injection.CDI
     assert profile.injection.probe is not None
     assert dict(profile.injection.probe.expect) == {"gpu": 1}
+    assert dict(profile.injection.probe.always) == {"timer": 2}
     assert profile.samples.bad_config[0]["share"] == -1
     assert profile.hooks.hotplug is not None
     assert profile.hooks.hotplug.remove == ("unplug",)
