@@ -61,6 +61,17 @@ class Deployment:
         for item in self._objects:
             self._create(item)
 
+    def adopt(self) -> None:
+        """Take the objects for made, which another process of the run has done. As :meth:`apply`.
+
+        Raises:
+            ClusterError: the server does not serve one of them.
+        """
+        for item in self._objects:
+            resource = self._served(item)
+            name = str(item["metadata"]["name"])
+            self._made.append((resource, namespace_of(item, resource), name))
+
     def _create(self, item: Json) -> None:
         resource = self._served(item)
         metadata = dict(item.get("metadata") or {})

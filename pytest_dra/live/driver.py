@@ -108,6 +108,11 @@ class LiveDriver:
             self.sweep()
         self._gone = False
 
+    def adopt(self) -> None:
+        """Take it for deployed by this process, as another one of the run has done it."""
+        self._deployment.adopt()
+        self._gone = False
+
     def uninstall(self) -> list[str]:
         """Remove what was deployed; what is left, in words."""
         return self._deployment.remove()
