@@ -6,6 +6,7 @@ from pytest_dra.cases import case
 from pytest_dra.checks import giving
 from pytest_dra.checks import overlaps
 from pytest_dra.live import LiveBench
+from pytest_dra.live import unprepared
 from pytest_dra.live.absence import WIPED_S
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
@@ -94,6 +95,22 @@ def test_life_008_before(dra_live: LiveBench) -> None:
     found = dra_live.absence().waiting
     if found is not None:
         raise found
+
+
+@case("LIFE-009", Level.MUST, live=True)
+def test_life_009_no_plugin(dra_live: LiveBench) -> None:
+    """devices without node operations need no plugin"""
+    driver = dra_live.driver
+    chosen, node = unprepared.choices(dra_live), driver.nodes()[0]
+    with driver.without_plugin():
+        claims = [dra_live.claim(each.ask) for each in chosen]
+        pods = [dra_live.pod_with(each, node=node) for each in claims]
+        for claim, pod, each in zip(claims, pods, chosen, strict=True):
+            unprepared.must_be_allocated(dra_live, claim)
+            want = "on a device that skips both node operations, while no plugin runs"
+            dra_live.pods.must_run(pod, want=want)
+            dra_live.must_see(pod, 1, probe=each.probe)
+        dra_live.pods.end(*pods)
 
 
 @case("LIFE-010", Level.SHOULD, live=True)

@@ -15,8 +15,13 @@ from pytest_dra.fake_driver.claims import Held
 from pytest_dra.fake_driver.errors import ClaimError
 from pytest_dra.fake_driver.faults import fault
 from pytest_dra.fake_driver.faults_manifests import Spoilt
+from pytest_dra.fake_driver.features import FEATURES
+from pytest_dra.fake_driver.features import UNPREPARED
 from pytest_dra.fake_driver.health import Health
 from pytest_dra.fake_driver.health import Told
+from pytest_dra.fake_driver.inventory import Inventories
+from pytest_dra.fake_driver.inventory import Inventory
+from pytest_dra.fake_driver.inventory import Pool
 from pytest_dra.fake_driver.ledger import Ledger
 from pytest_dra.fake_driver.manifests import Manifests
 from pytest_dra.fake_driver.preparer import Call
@@ -29,6 +34,8 @@ from pytest_dra.fake_driver.slices import Slices
 TENTH: Final = 10
 
 POLICIES: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+
+GPU: Final = "gpu-"
 
 FABRIC: Final = "fabric"
 """The pool of devices that every node reaches."""
@@ -99,6 +106,25 @@ class YoungOnly(Claims):
         if made < self.started:
             raise ClaimError(f"claim {ref} is older than this driver")
         return super().held(ref, claim)
+
+
+@fault("LIFE-009", "set skipNodeOperations on devices that need CDI")
+class SkipsForGpu(Inventories):
+    """The last device of the plain pool stands in the one of those that need nothing."""
+
+    def load(self) -> Inventory:
+        plain, *others = super().load().pools
+        name = f"{self.options.node_name}-{UNPREPARED}"
+        moved = [each for each in plain.devices if each["name"].startswith(GPU)][-1:]
+        kept = tuple(each for each in plain.devices if each not in moved)
+        skipping = Pool(name=name, **FEATURES[UNPREPARED](self.options.driver_name))
+        return Inventory(
+            (
+                dataclasses.replace(plain, devices=kept),
+                *(each for each in others if each.name != name),
+                dataclasses.replace(skipping, devices=(*skipping.devices, *moved)),
+            )
+        )
 
 
 @fault("LIFE-010", "ship the class without extendedResourceName though the profile names it")

@@ -16,6 +16,8 @@ METADATA: Final = "metadata"
 
 WEBHOOK: Final = "webhook"
 
+UNPREPARED: Final = "unprepared"
+
 SERVICES: Final = (HEALTH, METADATA, WEBHOOK)
 """Features that the driver has of itself, or ships, without a pool of their own."""
 
@@ -164,6 +166,11 @@ def _allocatable(driver: str) -> dict[str, Any]:
     return {"devices": (_device("hungry-0", "hungry", nodeAllocatableResources=found),)}
 
 
+def _unprepared(driver: str) -> dict[str, Any]:
+    """What every container has as it is, /dev/urandom: a claim for it is a matter of accounting."""
+    return {"devices": (_device("entropy-0", "entropy"),), "fields": {"skipNodeOperations": ["*"]}}
+
+
 FEATURES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = MappingProxyType(
     {
         "taints": _taints,
@@ -178,8 +185,9 @@ FEATURES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = MappingProxyTyp
         "groups": _groups,
         "lists": _lists,
         "allocatable": _allocatable,
+        UNPREPARED: _unprepared,
     }
 )
 """By name what makes the pool of a feature for a driver's name: its ``devices``, and where it has
 them ``counters`` and further ``fields`` of its slices. ``notices`` needs Kubernetes 1.35; the last
-four need feature gates that are off up to 1.37."""
+five need feature gates that are off up to 1.37."""

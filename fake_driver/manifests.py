@@ -9,11 +9,12 @@ from typing import Final
 
 import yaml
 
+from pytest_dra.fake_driver.features import UNPREPARED
 from pytest_dra.fake_driver.features import WEBHOOK
 
 PLAIN: Final = "manifests.yaml"
 
-MORE: Final = {WEBHOOK: "webhook.yaml"}
+MORE: Final = {UNPREPARED: "unprepared.yaml", WEBHOOK: "webhook.yaml"}
 """Files of features."""
 
 

@@ -13,6 +13,8 @@ from pytest_dra.api.versions import Stage
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
+from pytest_dra.profile import DriverProfile
+from pytest_dra.profile.applicability import GATES
 
 OPTION: Final = "--dra-feature-gates"
 CORE: Final = "DynamicResourceAllocation"
@@ -45,6 +47,27 @@ def feature_gates(settings: Settings) -> dict[str, bool]:
         found[name] = _VALUES[word.lower()]
         _must_be_known(name, version)
         _must_turn(name, version, on=found[name])
+    _must_have_what_it_needs(version, found)
+    return found
+
+
+def cluster_gates(settings: Settings, profile: DriverProfile) -> dict[str, bool]:
+    """The gates of a cluster that is made for the run: those given, and what the profile wants.
+
+    That is what each feature needs that it declares, as far as the Kubernetes version has it, has
+    it off, and nobody has turned it off.
+
+    Raises:
+        OptionError: as :func:`feature_gates`.
+    """
+    version = kubernetes_version(settings["dra_kubernetes"])
+    found = feature_gates(settings)
+    for feature, gate in GATES.items():
+        if not profile.declares(feature):
+            continue
+        for name in (gate, *NEEDS.get(gate, ())):
+            if version.gates.get(name) is False:
+                found.setdefault(name, True)
     _must_have_what_it_needs(version, found)
     return found
 

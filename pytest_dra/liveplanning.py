@@ -21,7 +21,7 @@ from pytest_dra.clusters.kindtool import find_kind
 from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
-from pytest_dra.featuregates import feature_gates
+from pytest_dra.featuregates import cluster_gates
 from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
@@ -66,7 +66,7 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
         )
     context = context_of(settings["dra_cluster"])
     if context is None:
-        ways, engine = _kind(settings)
+        ways, engine = _kind(settings, profile)
         return _plan(settings, profile, ways=ways, engine=engine)
     known: Ways = (partial(_known, context), lambda keeper, _: _known(context, keeper))
     plan = _plan(settings, profile, ways=known, engine=None)
@@ -87,11 +87,11 @@ def _known(context: str, keeper: Keeper) -> WholeCluster:
     return KubeconfigCluster(context, keeper=keeper)
 
 
-def _kind(settings: Settings) -> tuple[Ways, Engine]:
+def _kind(settings: Settings, profile: DriverProfile) -> tuple[Ways, Engine]:
     try:
         engine = find_engine(settings["dra_engine"])
         tool = find_kind(settings["dra_kind"], engine)
-        wanted = _kind_settings(settings)
+        wanted = _kind_settings(settings, profile)
     except ClusterError as error:
         raise OptionError(f"--dra-cluster=kind: {error}") from error
 
@@ -136,7 +136,7 @@ def _partner(settings: Settings, engine: Engine | None) -> Partner:
     return Partner(image=fakeimage.image_name(base), build=build)
 
 
-def _kind_settings(settings: Settings) -> KindSettings:
+def _kind_settings(settings: Settings, profile: DriverProfile) -> KindSettings:
     config = Path(settings["dra_kind_config"]) if settings["dra_kind_config"] else None
     if config is not None:
         read_config(config)
@@ -146,7 +146,7 @@ def _kind_settings(settings: Settings) -> KindSettings:
         config=config,
         reuse=settings["dra_reuse"],
         keep=settings["dra_keep"] == "true",
-        feature_gates=feature_gates(settings),
+        feature_gates=cluster_gates(settings, profile),
     )
 
 

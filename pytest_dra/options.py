@@ -111,8 +111,8 @@ OPTIONS: Final = (
     ),
     Option(
         "--dra-cel-engine",
-        "what evaluates device selectors: own, or cel-python (to be installed beside; without the "
-        "parts that Kubernetes adds) as a second opinion",
+        "what evaluates device selectors: own, or as a second opinion cel-python (pip install "
+        "'pytest-dra[cel]'; without the parts that Kubernetes adds)",
         CEL_OWN,
         "ENGINE",
         choices=CEL_ENGINES,
@@ -127,7 +127,9 @@ OPTIONS: Final = (
     ),
     Option(
         "--dra-suite",
-        "which tests run: auto, only the packaged cases, the user's tests with them, or off",
+        "only: the packaged cases; with: your tests beside them; off: your tests; auto: the "
+        "packaged cases where the command line names a driver and no paths, paths alone where it "
+        "names some, and both where the driver comes from environment or ini file",
         "auto",
         "WHICH",
         choices=SUITES,
@@ -148,15 +150,16 @@ OPTIONS: Final = (
     ),
     Option(
         "--dra-jail",
-        "the driver sees its own /var/lib/kubelet, /var/run/cdi, /etc/cdi and boot id, in a mount "
-        "namespace (root, or a kernel that allows user namespaces)",
+        "the driver sees its own /var/lib/kubelet, /var/run/cdi, /etc/cdi and boot id, and the "
+        "trees of launch.trees, in a mount namespace (root, or a kernel with user namespaces)",
         "false",
         flag=True,
     ),
     Option(
         "--dra-benches",
         "so many cases at most are judged at the same time, each on a bench and driver processes "
-        "of its own; 1: one after the other; auto: 4 where launch.hardware is fake or none, else 1",
+        "of its own; 1: one after the other; auto: 4 where launch.hardware is fake or none and the "
+        "API server is not apiserver, else 1; on a kind cluster with pods of their own",
         AUTO,
         "N",
         choices=BENCHES,
@@ -172,7 +175,12 @@ OPTIONS: Final = (
         "VERDICT",
         choices=VERDICTS_REQUIRED,
     ),
-    Option("--dra-case", "only these cases: ids, areas or patterns, by comma", "", "IDS"),
+    Option(
+        "--dra-case",
+        "only these cases: ids, areas or patterns, by comma (PREP-006,IDEM-*,REG)",
+        "",
+        "IDS",
+    ),
 )
 
 

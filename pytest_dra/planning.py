@@ -22,6 +22,7 @@ from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.binaries import BinariesError
 from pytest_dra.clusters.binaries import find_binaries
 from pytest_dra.embedded import certificates
+from pytest_dra.featuregates import cluster_gates
 from pytest_dra.featuregates import feature_gates
 from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
@@ -47,6 +48,7 @@ from pytest_dra.profile.rights import RightsError
 from pytest_dra.profile.rights import rights_of
 from pytest_dra.program import check_command
 from pytest_dra.refusals import APISERVER
+from pytest_dra.refusals import KIND
 from pytest_dra.refusals import WIRE
 from pytest_dra.refusals import at_wire
 from pytest_dra.refusals import check_cel_engine
@@ -200,12 +202,19 @@ def _on_cluster(settings: Settings, profile: DriverProfile) -> Plan:
         driver_name=settings["dra_driver_name"] or None,
         profile=profile,
         kubernetes=settings["dra_kubernetes"],
-        feature_gates=feature_gates(settings),
+        feature_gates=_gates(settings, profile),
         cdi_library=settings["dra_cdi_library"],
         cel_engine=settings["dra_cel_engine"],
         live=live_plan(settings, profile),
         benches=_benches(settings, profile),
     )
+
+
+def _gates(settings: Settings, profile: DriverProfile) -> dict[str, bool]:
+    """A cluster of others has the gates that are told; one that is made gets them."""
+    if settings["dra_cluster"] != KIND:
+        return feature_gates(settings)
+    return cluster_gates(settings, profile)
 
 
 def _binaries(settings: Settings) -> Binaries | None:

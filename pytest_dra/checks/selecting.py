@@ -90,6 +90,25 @@ def matching(expressions: Sequence[str], devices: Sequence[Shown], env: Environm
     return Matches(tuple(left), failed)
 
 
+def selectors_of(
+    wanted: Sequence[Shown], others: Sequence[Shown], env: Environment
+) -> tuple[str, ...] | None:
+    """Selectors that match one of the devices at least and none of the others.
+
+    Returns:
+        As few as there can be, none where there are no others; None: nothing that is published
+        tells them apart.
+    """
+    if not others:
+        return ()
+    for one in wanted:
+        told = [text for _, _, text, _ in _expressions(one, driver_of(one.item))]
+        for chosen in (*((each,) for each in told), tuple(told)):
+            if chosen and not matching(chosen, others, env).devices:
+                return chosen
+    return None
+
+
 def values_must_be_selectable(slices: Sequence[Json], env: Environment) -> Iterator[Flaw]:
     """A selector that quotes a published value matches the devices that have it, and only them."""
     by_driver: dict[str, list[Shown]] = {}

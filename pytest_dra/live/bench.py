@@ -46,8 +46,8 @@ from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
+from pytest_dra.live.restarting import Restarts
 from pytest_dra.live.shipment import ShipmentError
-from pytest_dra.live.shipment import plugins_of
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile.model import Probe
 from pytest_dra.spec import Case
@@ -96,6 +96,7 @@ class LiveBench:
         driver: the driver under test.
         claims: claims and templates in the run's namespace.
         pods: pods there.
+        restarts: of the driver's pods, watched.
         allocator: what gives devices to the pods.
     """
 
@@ -121,6 +122,7 @@ class LiveBench:
             ],
         )
         self.allocator = allocator_of(setup, self.namespace)
+        self.restarts = Restarts(self.driver)
         self._times = CallTimes(self._client, setup.driver_name)
         self._absences: list[Absence] = []
         self._case = ""
@@ -254,18 +256,13 @@ class LiveBench:
 
     @property
     def foreign(self) -> Foreign:
-        """What the plugin on the first node has no business with. Raises as ``must_be_ours``."""
-        self.driver.must_be_ours()
-        plugins = plugins_of(self.driver.objects)
-        if not plugins:
-            raise UnsupportedEnvironment(
-                "the manifests have no DaemonSet of a plugin", way_out="complete the manifests"
-            )
+        """What the plugin on the first node has no business with. Raises as ``plugins`` does."""
+        plugin = self.driver.plugins()[0]
         return Foreign(
             self._client,
             driver=self.driver.name,
             node=self.driver.nodes()[0],
-            plugin=plugins[0],
+            plugin=plugin,
             run=self._setup.run,
         )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Sequence
-from contextlib import contextmanager
 from contextlib import suppress
 from typing import Final
 
@@ -100,9 +98,24 @@ class Deployment:
             self._kinds[key] = resource_of(self._client, item)
         return self._kinds[key]
 
+    def apply_again(self, items: Sequence[Json]) -> None:
+        """Make objects anew that :meth:`remove_some` has removed. Raises as :meth:`apply`."""
+        for item in items:
+            self._create(item)
+
+    def remove_some(self, items: Sequence[Json]) -> list[str]:
+        """Delete these of the objects; what is still there then, in words."""
+        meant = {(str(each["kind"]), str(each["metadata"]["name"])) for each in items}
+        made = [each for each in self._made if (each[0].kind, each[2]) in meant]
+        self._made = [each for each in self._made if each not in made]
+        return self._removed(made)
+
     def remove(self) -> list[str]:
         """Delete what was made, the last first; what is still there then, in words."""
         made, self._made = self._made, []
+        return self._removed(made)
+
+    def _removed(self, made: Sequence[tuple[Resource, str | None, str]]) -> list[str]:
         for resource, namespace, name in reversed(made):
             with suppress(KubeError):
                 self._client.delete(resource, name, namespace=namespace, grace_s=None)
@@ -118,27 +131,6 @@ class Deployment:
 
         poll(gone, Deadline.after(GONE_S), every_s=EVERY_S)
         return left
-
-    @contextmanager
-    def without(self, objects: Sequence[Json]) -> Iterator[None]:
-        """Some of the objects that were made are not there meanwhile.
-
-        Raises:
-            ClusterError: one cannot be removed, or not be made again.
-        """
-        for item in objects:
-            resource = self._served(item)
-            namespace, name = namespace_of(item, resource), str(item["metadata"]["name"])
-            try:
-                self._client.delete(resource, name, namespace=namespace, grace_s=None)
-            except KubeError as error:
-                raise ClusterError(f"{item['kind']} {name} cannot be removed: {error}") from error
-            self._made.remove((resource, namespace, name))
-        try:
-            yield
-        finally:
-            for item in objects:
-                self._create(item)
 
     def _is_there(self, resource: Resource, namespace: str | None, name: str) -> bool:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -14,9 +14,10 @@ from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.cel.errors import CompileError
 from pytest_dra.cel.releases import environment_of
+from pytest_dra.checks.selecting import Shown
 from pytest_dra.checks.selecting import matching
 from pytest_dra.checks.selecting import shown
-from pytest_dra.checks.slices import count
+from pytest_dra.checks.workloads import Workload
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
@@ -32,7 +33,6 @@ from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
-from pytest_dra.waiting import pause
 from pytest_dra.waiting import poll
 
 DEPLOYED_S: Final = 120.0
@@ -56,20 +56,8 @@ LOG_LINES: Final = 50
 EVERY_S: Final = 0.5
 """Between two looks at the driver's slices or pods."""
 
-REPUBLISHED_S: Final = 30.0
-SETTLED_S: Final = 3.0
-"""Until a restarted driver publishes as many devices as before, and has written what it writes."""
-
 BINDINGS: Final = frozenset({"ClusterRoleBinding", "RoleBinding"})
 """Kinds of what gives a driver its rights."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
-    """The driver's slices before a restart of its pods and after it."""
-
-    before: tuple[Json, ...]
-    after: tuple[Json, ...]
 
 
 class LiveDriver:
@@ -95,10 +83,9 @@ class LiveDriver:
         self.name = name
         self.objects = objects
         self._client = client
-        self._environment = environment_of(version, stored=True)
+        self.environment = environment_of(version, stored=True)
         self._deployment = Deployment(client, run=run, objects=objects)
         self._gone = True
-        self._restart: Restart | None = None
 
     def install(self) -> None:
         """Deploy it; it need not have started yet when this returns. Raises ClusterError."""
@@ -151,6 +138,43 @@ class LiveDriver:
             if self._gone:
                 self.install()
 
+    @contextmanager
+    def without_plugin(self) -> Iterator[None]:
+        """No plugin runs on any node meanwhile; classes, roles and controllers stay.
+
+        Raises:
+            UnsupportedEnvironment: the driver is not ours, or has no DaemonSet.
+            ClusterError: its pods do not go.
+            Violation: they do not come back.
+        """
+        plugins = [each.item for each in self.plugins()]
+        before = self.plugin_pods()
+        try:
+            left = self._deployment.remove_some(plugins)
+            gone = poll(
+                lambda: not self.plugin_pods(), Deadline.after(RESTARTED_S), every_s=EVERY_S
+            )
+            if left or not gone:
+                raise ClusterError(f"the plugin of {self.name} does not go: {self._told()}")
+            yield
+        finally:
+            self._deployment.apply_again(plugins)
+            self._must_be_ready(len(before))
+
+    def plugins(self) -> list[Workload]:
+        """What makes its plugin's pods.
+
+        Raises:
+            UnsupportedEnvironment: the driver is not ours, or nothing does.
+        """
+        self.must_be_ours()
+        found = plugins_of(self.objects)
+        if not found:
+            raise UnsupportedEnvironment(
+                "the manifests have no DaemonSet of a plugin", way_out="complete the manifests"
+            )
+        return found
+
     # what it publishes
 
     def slices(self) -> list[Json]:
@@ -197,19 +221,26 @@ class LiveDriver:
         Raises:
             ClusterError: the class is not there, or a selector does not compile.
         """
+        found = self.offered(device_class, *selectors)
+        return [(each.item, each.device) for each in found if each.item["spec"].get("nodeName")]
+
+    def offered(self, device_class: str, *selectors: str) -> list[Shown]:
+        """The same, and what is of all nodes. Raises as :meth:`devices` does."""
         node = self.nodes()[0]
-        here = [each for each in self.slices() if each["spec"].get("nodeName") == node]
+        here = [
+            each
+            for each in self.slices()
+            if each["spec"].get("nodeName") == node or each["spec"].get("allNodes")
+        ]
         try:
             known = self._client.get(resources.DEVICE_CLASSES, device_class)
             asked = [
                 each["cel"]["expression"] for each in known["spec"].get("selectors") or () if each
             ]
-            found = matching(
-                [*asked, *selectors], shown(here, self._environment), self._environment
-            )
+            found = matching([*asked, *selectors], shown(here, self.environment), self.environment)
         except (KubeError, CompileError) as error:
             raise ClusterError(f"DeviceClass {device_class}: {error}") from error
-        return [(each.item, each.device) for each in found.devices]
+        return list(found.devices)
 
     # its pods
 
@@ -259,12 +290,15 @@ class LiveDriver:
                     grace_s=None,
                     uid=about["uid"],
                 )
-        gone = {each["metadata"]["uid"] for each in old}
+        self._must_be_ready(len(old), gone={each["metadata"]["uid"] for each in old})
+
+    def _must_be_ready(self, number: int, *, gone: Collection[str] = ()) -> None:
+        """Wait for so many ready pods of the plugin, none of those that have ended."""
 
         def ready() -> bool:
             now = self.plugin_pods()
             known = {each["metadata"]["uid"] for each in now}
-            return len(now) >= len(old) and not known & gone and all(map(_is_ready, now))
+            return len(now) >= number and not known.intersection(gone) and all(map(_is_ready, now))
 
         if not poll(ready, Deadline.after(RESTARTED_S), every_s=EVERY_S):
             raise Violation(
@@ -272,24 +306,6 @@ class LiveDriver:
                 got=self._told(),
                 want=f"new ones, ready within {RESTARTED_S:g} s",
             )
-
-    def restarted(self, *, anew: bool = False) -> Restart:
-        """What a restart has left of the slices: of the last one, or of one that is done now.
-
-        Raises:
-            Violation: it publishes nothing, or does not come back.
-            UnsupportedEnvironment: the driver is not ours.
-        """
-        if self._restart is None or anew:
-            before = self.must_publish()
-            self.restart()
-            wanted = count(before)
-            deadline = Deadline.after(REPUBLISHED_S)
-            poll(lambda: count(self.slices()) >= wanted, deadline, every_s=EVERY_S)
-            # A driver that compares what is there with what it has does so when it has started.
-            pause(SETTLED_S)
-            self._restart = Restart(before=tuple(before), after=tuple(self.slices()))
-        return self._restart
 
     @contextmanager
     def without_rights(self) -> Iterator[None]:
@@ -305,8 +321,11 @@ class LiveDriver:
             raise UnsupportedEnvironment(
                 "the manifests bind no role to the driver", way_out="complete the manifests"
             )
-        with self._deployment.without(bindings):
+        try:
+            self._deployment.remove_some(bindings)
             yield
+        finally:
+            self._deployment.apply_again(bindings)
 
     def run_hook(self, name: str, command: Sequence[str], values: Mapping[str, str]) -> str:
         """Run a command of the profile's ``hooks`` in the plugin's container; what it prints.

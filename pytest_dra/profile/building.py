@@ -113,7 +113,11 @@ def _injection(block: Json) -> InjectionBlock:
         fields["review"] = _exemptions(block["review"])
     if "probe" in block:
         probe = block["probe"]
-        fields["probe"] = Probe(command=tuple(probe["command"]), expect=_frozen(probe["expect"]))
+        fields["probe"] = Probe(
+            command=tuple(probe["command"]),
+            expect=_frozen(probe["expect"]),
+            always=_frozen(probe.get("always", {})),
+        )
     return InjectionBlock(**fields)
 
 

@@ -160,7 +160,8 @@ FIELDS: Final = (
     Field(
         "injection.probe",
         "A command that lists devices in a container, a line each, and how many lines begin with "
-        "each kind for one allocated device.",
+        "each kind for one allocated device; `always`: the same of kinds that each container "
+        "has, since nothing is injected for them.",
         "{ command: [ls, /dev], expect: { gpu: 1 } }",
     ),
     Field(

@@ -169,10 +169,14 @@ class LaunchBlock:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A command in a container that lists devices, and how many it sees per device kind."""
+    """A command in a container that lists devices, and how many it sees per device kind.
+
+    ``always``: the same of kinds that nobody injects, and every container has.
+    """
 
     command: tuple[str, ...]
     expect: Mapping[str, int]
+    always: Mapping[str, int] = dataclasses.field(default_factory=lambda: NOTHING)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

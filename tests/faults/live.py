@@ -46,6 +46,11 @@ HEALTH: Final = {
     "features": {"DeviceHealth": {"supported": True}},
 }
 
+UNPREPARED: Final = {
+    "driver": {"deviceClasses": ["gpu.fake.dra.example", "entropy.fake.dra.example"]},
+    "features": {"OptionalNodeOps": {"supported": True}},
+}
+
 OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] = {
     "CDI-013": (
         "",
@@ -54,6 +59,7 @@ OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] =
     ),
     "CONF-007": ("--features=webhook", {"features": {"Webhook": {"supported": True}}}, ()),
     "HLTH-009": ("--features=health", HEALTH, ()),
+    "LIFE-009": ("--features=unprepared", UNPREPARED, ()),
 }
 """Arguments of the driver, parts of its profile, and options, where the plain driver lacks them."""
 
