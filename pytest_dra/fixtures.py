@@ -43,8 +43,22 @@ RANDOM_BYTES = 3
 
 
 @pytest.fixture(scope="session")
-def dra_session(pytestconfig: pytest.Config) -> Iterator[Session]:
+def dra_existing_cluster() -> object:
+    """A whole cluster that the tests have already, for all other fixtures: override it.
+
+    Returns the ``kind_cluster`` of pytest-kind, a cluster of pytest-kubernetes, or the path of a
+    kubeconfig; None: the cluster of ``--dra-cluster``. The driver is deployed on it, and removed.
+    """
+    return None
+
+
+@pytest.fixture(scope="session")
+def dra_session(pytestconfig: pytest.Config, dra_existing_cluster: object) -> Iterator[Session]:
     """The run's session: of the driver under test, or of the fake driver where none is named."""
+    if dra_existing_cluster is not None:
+        with session_of(pytestconfig, on=dra_existing_cluster) as session:
+            yield session
+        return
     run = pytestconfig.stash.get(RUN, None)
     if run is not None:
         yield run.session
@@ -54,11 +68,18 @@ def dra_session(pytestconfig: pytest.Config) -> Iterator[Session]:
         yield session
 
 
-def session_of(pytestconfig: pytest.Config) -> Session:
-    """A session of the driver that fixtures use where no driver is judged."""
+def session_of(pytestconfig: pytest.Config, *, on: object = None) -> Session:
+    """A session of the driver that fixtures use where no driver is judged.
+
+    ``on``: a cluster that the tests have already.
+    """
     settings = pytestconfig.stash[SETTINGS].for_fixtures()
     try:
         check_platform()
+        if on is not None:
+            from pytest_dra.handing import session_on
+
+            return session_on(on, settings, calls=implemented(pytestconfig))
         check_later_features(settings)
         check_alone(settings, pytestconfig)
         from pytest_dra.planning import plan_of

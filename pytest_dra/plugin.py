@@ -22,6 +22,7 @@ from pytest_dra.fixtures import dra_bench
 from pytest_dra.fixtures import dra_claim
 from pytest_dra.fixtures import dra_cluster
 from pytest_dra.fixtures import dra_driver
+from pytest_dra.fixtures import dra_existing_cluster
 from pytest_dra.fixtures import dra_live
 from pytest_dra.fixtures import dra_namespace
 from pytest_dra.fixtures import dra_node
@@ -60,6 +61,7 @@ __all__ = [
     "dra_claim",
     "dra_cluster",
     "dra_driver",
+    "dra_existing_cluster",
     "dra_live",
     "dra_namespace",
     "dra_node",

@@ -39,7 +39,7 @@ DEPLOYED_S: Final = 120.0
 """Longest way from the manifests to the first slices: the plugin's pod has to start before."""
 
 INSTALLED_S: Final = 10.0
-"""Longest wait for the slices of an installed driver, which should be there."""
+"""Longest wait for slices that should be there."""
 
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
@@ -55,9 +55,6 @@ LOG_LINES: Final = 50
 
 EVERY_S: Final = 0.5
 """Between two looks at the driver's slices or pods."""
-
-BINDINGS: Final = frozenset({"ClusterRoleBinding", "RoleBinding"})
-"""Kinds of what gives a driver its rights."""
 
 
 class LiveDriver:
@@ -316,7 +313,7 @@ class LiveDriver:
             ClusterError: one cannot be removed or made.
         """
         self.must_be_ours()
-        bindings = [each for each in self.objects if each["kind"] in BINDINGS]
+        bindings = [each for each in self.objects if each["kind"].endswith("RoleBinding")]
         if not bindings:
             raise UnsupportedEnvironment(
                 "the manifests bind no role to the driver", way_out="complete the manifests"
