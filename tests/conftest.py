@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import signal
 
+from hypothesis import HealthCheck
+from hypothesis import settings
+
 ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that a shell lets its background jobs ignore, or nohup, and every child with them."""
+
+
+# No test judges time: a busy machine makes what is generated slow, too.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 def pytest_configure() -> None:

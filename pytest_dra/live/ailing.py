@@ -7,6 +7,7 @@ from typing import Final
 
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.bench import LiveBench
+from pytest_dra.live.hooks import run_hook
 from pytest_dra.live.pods import Pod
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
@@ -26,7 +27,7 @@ def run(bench: LiveBench, name: str, command: Sequence[str], held: tuple[str, st
     """Run a hook for a device. Raises UnsupportedEnvironment."""
     _, pool, device = held
     values = {"node": bench.node.name, "pool": pool, "device": device}
-    bench.driver.run_hook(name, command, values)
+    run_hook(bench.driver, name, command, values)
 
 
 def must_show(bench: LiveBench, pod: Pod, held: tuple[str, str, str], wanted: str) -> None:

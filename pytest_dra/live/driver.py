@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
 from contextlib import suppress
@@ -21,12 +20,8 @@ from pytest_dra.checks.workloads import Workload
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
-from pytest_dra.launch import Component
-from pytest_dra.launch import LaunchError
 from pytest_dra.live import installed
 from pytest_dra.live.deployment import Deployment
-from pytest_dra.live.node import CDI_DIRECTORIES
-from pytest_dra.live.node import KUBELET
 from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import workloads_of
 from pytest_dra.spec import Json
@@ -43,12 +38,6 @@ INSTALLED_S: Final = 10.0
 
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
-
-HOOK_S: Final = 30.0
-"""Longest run of a hook."""
-
-SHOWN: Final = 200
-"""Characters of a hook's output in a message."""
 
 LOG_LINES: Final = 50
 """Lines of each container of the driver that are kept of a case."""
@@ -324,41 +313,20 @@ class LiveDriver:
         finally:
             self._deployment.apply_again(bindings)
 
-    def run_hook(self, name: str, command: Sequence[str], values: Mapping[str, str]) -> str:
-        """Run a command of the profile's ``hooks`` in the plugin's container; what it prints.
-
-        Args:
-            name: of the hook.
-            command: with placeholders.
-            values: of these, beside the usual ones; ``node`` says which plugin is meant.
+    def run_in_plugin(
+        self, node: str, argv: Sequence[str], *, timeout_s: float
+    ) -> tuple[int, str, str]:
+        """Run a command in the plugin's container on a node: exit code, output, errors.
 
         Raises:
-            UnsupportedEnvironment: it cannot be run there, or fails.
+            UnsupportedEnvironment: there is no such pod.
+            KubeError: it cannot be run there.
         """
-        known = {
-            "driver_name": self.name,
-            "registry_dir": f"{KUBELET}/plugins_registry",
-            "plugins_dir": f"{KUBELET}/plugins",
-            "driver_dir": f"{KUBELET}/plugins/{self.name}",
-            "cdi_dir": CDI_DIRECTORIES[0],
-            "static_cdi_dir": CDI_DIRECTORIES[1],
-            **values,
-        }
-        try:
-            argv = Component(name=name, command=tuple(command)).filled(known).command
-            pod = self._plugin_on(values["node"])
-            about, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
-            code, out, err = self._client.run(
-                about["namespace"], about["name"], container, argv, timeout_s=HOOK_S
-            )
-        except (LaunchError, KubeError) as error:
-            raise UnsupportedEnvironment(f"{name}: {error}", way_out=f"mend {name}") from error
-        if code:
-            raise UnsupportedEnvironment(
-                f"{name} ended with {code} in the plugin's container: {err.strip()[:SHOWN]}",
-                way_out=f"mend {name}",
-            )
-        return out
+        pod = self._plugin_on(node)
+        about, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
+        return self._client.run(
+            about["namespace"], about["name"], container, argv, timeout_s=timeout_s
+        )
 
     def _plugin_on(self, node: str) -> Json:
         for each in self.plugin_pods():

@@ -69,7 +69,8 @@ def _cases(data: Json) -> Iterator[tuple[Place, str]]:
 
 def _states(data: Json, profile: str | None = None) -> dict[str, tuple[Level, State]]:
     """Level and state of each case that counts, of all or of one conformance profile."""
-    depth = depth_for(profile) if profile in catalogue().profiles else None
+    known = catalogue().profiles
+    depth = depth_for(profile) if profile is not None and profile in known else None
     found: dict[str, list[Json]] = {}
     for each in data["cases"]:
         if not each["provisional"] and (profile is None or profile in each["profiles"]):

@@ -21,6 +21,7 @@ from pytest_dra.live import screening
 from pytest_dra.live.deployment import LABEL
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
+from pytest_dra.live.hooks import run_hook
 from pytest_dra.live.partner import Partner
 from pytest_dra.live.shipment import ordered
 from pytest_dra.live.shipment import workloads_of
@@ -170,7 +171,7 @@ def test_a_hook_runs_in_the_plugins_container(
 ) -> None:
     values = {"node": NODE, "device": "gpu-0"}
     with pytest.raises(UnsupportedEnvironment, match="no plugin's pod on node node-1"):
-        driver.run_hook("hooks.fault", ["true"], values)
+        run_hook(driver, "hooks.fault", ["true"], values)
     plugin_pod(client, "plugin")
     asked: list[Any] = []
     code = 0
@@ -181,12 +182,12 @@ def test_a_hook_runs_in_the_plugins_container(
 
     monkeypatch.setattr(client, "run", run)
     command = ["touch", "{driver_dir}/faulty-{device}"]
-    assert driver.run_hook("hooks.fault", command, values) == "done"
+    assert run_hook(driver, "hooks.fault", command, values) == "done"
     path = f"/var/lib/kubelet/plugins/{NAME}/faulty-gpu-0"
     assert asked == [("dra-fake-driver", "plugin", "plugin", ("touch", path))]
     code = 3
     with pytest.raises(UnsupportedEnvironment, match=r"ended with 3 .*: no such device"):
-        driver.run_hook("hooks.fault", command, values)
+        run_hook(driver, "hooks.fault", command, values)
 
 
 def foreign(client: Client, driver: LiveDriver) -> Foreign:
