@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.meeting import Met
 from pytest_dra.session import Session
@@ -39,7 +41,7 @@ class Offer:
             if self.meeting.is_asked():
                 try:
                     self.meeting.answer(self._made())
-                except Exception as error:
+                except (Exception, pytest.fail.Exception) as error:
                     self.meeting.refuse(f"{type(error).__name__}: {error}")
                 return
 
