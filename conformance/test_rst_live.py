@@ -21,7 +21,7 @@ def test_rst_012_running(dra_live: LiveBench) -> None:
     dra_live.pods.must_run(pod)
     dra_live.must_see(pod, 1)
     before = dra_live.pods.containers(pod)
-    dra_live.driver.restarted(anew=True)
+    dra_live.restarts.anew()
     _must_be_untouched(dra_live, pod, before, "the driver's pod")
     dra_live.restart_kubelet()
     _must_be_untouched(dra_live, pod, before, "the kubelet")
@@ -38,7 +38,7 @@ def test_rst_007_deleted_meanwhile(dra_live: LiveBench) -> None:
 @case("RST-008", Level.SHOULD, live=True)
 def test_rst_008_slices_stay(dra_live: LiveBench) -> None:
     """a restart keeps the slices"""
-    seen = dra_live.driver.restarted()
+    seen = dra_live.restarts.last()
     before, after = instances.kept_of(seen.before), instances.kept_of(seen.after)
     instances.slices_must_stay(before, after, during="the restart of the driver's pod")
 

@@ -65,7 +65,7 @@ def test_slice_012_wiped_slices(dra_live: LiveBench) -> None:
 @case("SLICE-015", Level.MUST, live=True)
 def test_slice_015_same_device(dra_live: LiveBench) -> None:
     """devices keep their name and pool"""
-    seen = dra_live.driver.restarted()
+    seen = dra_live.restarts.last()
     for item in pools.newest(seen.before):
         for device in item["spec"].get("devices") or ():
             restarts.device_must_stay(

@@ -35,31 +35,69 @@ if TYPE_CHECKING:
     from pytest_dra.live.userpods import UserPods
     from pytest_dra.session import Session
 
+MEETING = "dra_meeting"
+"""Where xdist tells a worker where the processes of the run meet that use one whole cluster."""
+
 RANDOM_BYTES = 3
 """Random part of a namespace's name: apart from those of another run on one cluster."""
 
 
 @pytest.fixture(scope="session")
-def dra_session(pytestconfig: pytest.Config) -> Iterator[Session]:
+def dra_existing_cluster() -> object:
+    """A whole cluster that the tests have already, for all other fixtures: override it.
+
+    Returns the ``kind_cluster`` of pytest-kind, a cluster of pytest-kubernetes, or the path of a
+    kubeconfig; None: the cluster of ``--dra-cluster``. The driver is deployed on it, and removed.
+    """
+    return None
+
+
+@pytest.fixture(scope="session")
+def dra_session(pytestconfig: pytest.Config, dra_existing_cluster: object) -> Iterator[Session]:
     """The run's session: of the driver under test, or of the fake driver where none is named."""
+    if dra_existing_cluster is not None:
+        with session_of(pytestconfig, on=dra_existing_cluster) as session:
+            yield session
+        return
     run = pytestconfig.stash.get(RUN, None)
     if run is not None:
         yield run.session
         return
+    with session_of(pytestconfig) as session:
+        join(pytestconfig, session)
+        yield session
+
+
+def session_of(pytestconfig: pytest.Config, *, on: object = None) -> Session:
+    """A session of the driver that fixtures use where no driver is judged.
+
+    ``on``: a cluster that the tests have already.
+    """
     settings = pytestconfig.stash[SETTINGS].for_fixtures()
     try:
         check_platform()
+        if on is not None:
+            from pytest_dra.handing import session_on
+
+            return session_on(on, settings, calls=implemented(pytestconfig))
         check_later_features(settings)
         check_alone(settings, pytestconfig)
         from pytest_dra.planning import plan_of
         from pytest_dra.session import Session
 
         tell = teller(pytestconfig, Path(settings["dra_output"]).absolute())
-        session = Session(plan_of(settings, tell=tell, calls=implemented(pytestconfig))[1])
+        return Session(plan_of(settings, tell=tell, calls=implemented(pytestconfig))[1])
     except OptionError as error:
         pytest.fail(str(error), pytrace=False)
-    with session:
-        yield session
+
+
+def join(pytestconfig: pytest.Config, session: Session) -> None:
+    """In a worker of xdist use the whole cluster that the controller has made for all of them."""
+    folder = getattr(pytestconfig, "workerinput", {}).get(MEETING)
+    if folder and session.live_site is not None:
+        from pytest_dra.live.meeting import Meeting
+
+        session.live_site.join(Meeting(Path(folder)))
 
 
 @pytest.fixture(scope="session")
@@ -87,12 +125,16 @@ def dra_live(dra_session: Session) -> LiveBench:
 
 
 @pytest.fixture
-def dra_driver(dra_session: Session, request: pytest.FixtureRequest) -> Instance | UserDriver:
+def dra_driver(
+    dra_session: Session, request: pytest.FixtureRequest
+) -> Iterator[Instance | UserDriver]:
     """The driver under test: started, registered, its slices published."""
-    if dra_session.whole is not None:
+    if dra_session.live_site is not None:
         from pytest_dra.live.userpods import UserDriver
 
-        return UserDriver(dra_session.live.driver)
+        with dra_session.live_site.using():
+            yield UserDriver(dra_session.live.driver)
+        return
     bench: Bench = request.getfixturevalue("dra_bench")
     instance = bench.instance
     if instance.plugin() is None:
@@ -102,7 +144,7 @@ def dra_driver(dra_session: Session, request: pytest.FixtureRequest) -> Instance
             pytrace=False,
         )
     instance.wait_published()
-    return instance
+    yield instance
 
 
 @pytest.fixture

@@ -45,6 +45,9 @@ from pytest_dra.spec import Json
 FAKE = "fake"
 
 New = Callable[[Keeper], WholeCluster]
+Join = Callable[[Keeper, str], WholeCluster]
+Ways = tuple[New, Join]
+"""How a cluster is made or found, and how another process of the run finds it."""
 
 PRINT_S = 30.0
 """Longest wait for the fake driver to print its manifests: an interpreter's start."""
@@ -63,9 +66,10 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
         )
     context = context_of(settings["dra_cluster"])
     if context is None:
-        new, engine = _kind(settings, profile)
-        return _plan(settings, profile, new=new, engine=engine)
-    plan = _plan(settings, profile, new=partial(_known, context), engine=None)
+        ways, engine = _kind(settings, profile)
+        return _plan(settings, profile, ways=ways, engine=engine)
+    known: Ways = (partial(_known, context), lambda keeper, _: _known(context, keeper))
+    plan = _plan(settings, profile, ways=known, engine=None)
     if settings["dra_dry_run"] != "true":
         must_be_allowed(settings, [*plan.objects, *partners_of(plan)])
     return dataclasses.replace(plan, shared=settings["dra_disruptive"] != "true")
@@ -83,7 +87,7 @@ def _known(context: str, keeper: Keeper) -> WholeCluster:
     return KubeconfigCluster(context, keeper=keeper)
 
 
-def _kind(settings: Settings, profile: DriverProfile) -> tuple[New, Engine]:
+def _kind(settings: Settings, profile: DriverProfile) -> tuple[Ways, Engine]:
     try:
         engine = find_engine(settings["dra_engine"])
         tool = find_kind(settings["dra_kind"], engine)
@@ -94,16 +98,20 @@ def _kind(settings: Settings, profile: DriverProfile) -> tuple[New, Engine]:
     def new(keeper: Keeper) -> WholeCluster:
         return KindCluster(wanted, tool=tool, engine=engine, keeper=keeper)
 
-    return new, engine
+    def join(keeper: Keeper, name: str) -> WholeCluster:
+        made = dataclasses.replace(wanted, reuse=name)
+        return KindCluster(made, tool=tool, engine=engine, keeper=keeper)
+
+    return (new, join), engine
 
 
 def _plan(
-    settings: Settings, profile: DriverProfile, *, new: New, engine: Engine | None
+    settings: Settings, profile: DriverProfile, *, ways: Ways, engine: Engine | None
 ) -> LivePlan:
     """What is deployed; without an engine images are not built."""
     driver = settings["dra_driver"]
     if driver.split()[:1] == [FAKE]:
-        return _fake(settings, driver, new=new, engine=engine)
+        return _fake(settings, driver, ways=ways, engine=engine)
     objects = [] if driver == INSTALLED else _objects(settings, profile)
     try:
         if driver and driver != INSTALLED:
@@ -111,7 +119,8 @@ def _plan(
     except ShipmentError as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
     return LivePlan(
-        new=new,
+        new=ways[0],
+        join=ways[1],
         objects=tuple(objects),
         images=tuple(images_of(objects)),
         pod_image=settings["dra_pod_image"],
@@ -163,7 +172,7 @@ def _objects(settings: Settings, profile: DriverProfile) -> list[Json]:
         raise OptionError(f"--dra-manifests: {error}") from error
 
 
-def _fake(settings: Settings, driver: str, *, new: New, engine: Engine | None) -> LivePlan:
+def _fake(settings: Settings, driver: str, *, ways: Ways, engine: Engine | None) -> LivePlan:
     """The bundled driver: its image is built, and its manifests are those of its fault.
 
     Where there is no engine the nodes have to have the image, or get it from somewhere.
@@ -179,7 +188,8 @@ def _fake(settings: Settings, driver: str, *, new: New, engine: Engine | None) -
     except (ToolError, ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
     return LivePlan(
-        new=new,
+        new=ways[0],
+        join=ways[1],
         objects=tuple(objects),
         images=(image,),
         pod_image=settings["dra_pod_image"],

@@ -8,7 +8,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextlib import ExitStack
+from contextlib import nullcontext
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +30,8 @@ from pytest_dra.live.bench import LiveSetup
 from pytest_dra.live.leftovers import ended_runs
 from pytest_dra.live.leftovers import remove_run
 from pytest_dra.live.leftovers import removing
+from pytest_dra.live.meeting import Meeting
+from pytest_dra.live.meeting import Met
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.outcome import BenchError
 from pytest_dra.outcome import Outcome
@@ -64,6 +68,8 @@ class LiveSite:
         self._run = secrets.token_hex(RUN_BYTES)
         self._kept: Keeper | None = None
         self._broken = ""
+        self._meeting: Meeting | None = None
+        self._joins = False
         self._lanes = Lanes(self._judge_beside)
 
     @property
@@ -76,7 +82,7 @@ class LiveSite:
         self._must_be_whole()
         if self._cluster is None:
             try:
-                cluster = self._live.new(self._keeper())
+                cluster = self._new_cluster()
                 self._cluster = cluster
                 cluster.start()
                 self._must_be_meant(cluster)
@@ -84,6 +90,30 @@ class LiveSite:
                 self._broken = f"{type(error).__name__}: {error}"
                 raise
         return self._cluster
+
+    def _new_cluster(self) -> WholeCluster:
+        if self._meeting is None or not self._joins:
+            return self._live.new(self._keeper())
+        met = self._meeting.wait()
+        self._run = met.run
+        return self._live.join(self._keeper(), met.cluster)
+
+    def join(self, meeting: Meeting) -> None:
+        """Use the cluster and the driver of another process of the run."""
+        self._meeting, self._joins = meeting, True
+
+    def offer(self, meeting: Meeting) -> Met:
+        """Make cluster and deployment for other processes. Raises as :attr:`bench` does."""
+        self._meeting = meeting
+        self.bench.driver.must_publish()
+        return Met(cluster=self.cluster.name, run=self._run)
+
+    def using(self) -> AbstractContextManager[None]:
+        """Use the driver, and nobody disturbs it meanwhile."""
+        return self._meeting.using() if self._meeting is not None else nullcontext()
+
+    def _alone(self) -> AbstractContextManager[None]:
+        return self._meeting.alone() if self._meeting is not None else nullcontext()
 
     def _must_be_meant(self, cluster: WholeCluster) -> None:
         """Raises ClusterError for a cluster of another Kubernetes than the run judges for."""
@@ -120,10 +150,11 @@ class LiveSite:
 
     def _deploy(self, cluster: WholeCluster) -> LiveBench:
         live = self._live
-        if not cluster.ends:
-            self._promise(cluster)
-        if live.build is not None:
-            live.build(self._folder())
+        if not self._joins:
+            if not cluster.ends:
+                self._promise(cluster)
+            if live.build is not None:
+                live.build(self._folder())
         bench = LiveBench(
             LiveSetup(
                 cluster=cluster,
@@ -140,10 +171,15 @@ class LiveSite:
                 partner=live.partner,
                 cdi_library=self._plan.cdi_library,
                 folder=self._folder,
+                meeting=self._meeting,
+                joins=self._joins,
             )
         )
         self._bench = bench
-        bench.open()
+        if self._joins:
+            bench.join()
+        else:
+            bench.open()
         return bench
 
     def _promise(self, cluster: WholeCluster) -> None:
@@ -178,7 +214,8 @@ class LiveSite:
         known = self._lanes.outcome(what.case.id)
         if known is not None:
             return known
-        outcome = self._judged(what, lambda: self.bench)
+        with self._alone() if what.disturbs else nullcontext():
+            outcome = self._judged(what, lambda: self.bench)
         log = self._bench.driver.log() if self._bench is not None else ""
         if outcome.result.state in SPOILING and self._bench is not None:
             self._renew(self._bench)
@@ -199,7 +236,7 @@ class LiveSite:
 
     def _renew(self, bench: LiveBench) -> None:
         """Begin anew with the driver: what a failed case has left must not fail the next one."""
-        with suppress(KubeError, Violation, UnsupportedEnvironment):
+        with suppress(KubeError, Violation, UnsupportedEnvironment), self._alone():
             bench.driver.restart()
 
     def close(self) -> None:
@@ -217,7 +254,8 @@ class LiveSite:
             if bench is not None:
                 bench.stop()
             # What goes with its cluster need not be removed before.
-            if bench is not None and cluster is not None and not cluster.ends:
+            goes = cluster is None or cluster.ends or self._joins
+            if bench is not None and not goes:
                 left = bench.close()
                 if left:
                     raise ClusterError(f"still on the cluster: {', '.join(left)}")

@@ -177,7 +177,8 @@ OPTIONS: Final = (
     ),
     Option(
         "--dra-case",
-        "only these cases: ids, areas or patterns, by comma (PREP-006,IDEM-*,REG)",
+        "only these cases: ids, areas, patterns or conformance profiles, by comma "
+        "(PREP-006,IDEM-*,REG,CLUSTER-CORE)",
         "",
         "IDS",
     ),

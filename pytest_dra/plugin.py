@@ -6,24 +6,31 @@ library is imported at the top of this module. The hooks of a run that judges ar
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from pytest_dra import hookspecs
 from pytest_dra.attaching import check_alone
 from pytest_dra.attaching import teller
+from pytest_dra.fixtures import MEETING
 from pytest_dra.fixtures import dra_allocator
 from pytest_dra.fixtures import dra_bench
 from pytest_dra.fixtures import dra_claim
 from pytest_dra.fixtures import dra_cluster
 from pytest_dra.fixtures import dra_driver
+from pytest_dra.fixtures import dra_existing_cluster
 from pytest_dra.fixtures import dra_live
 from pytest_dra.fixtures import dra_namespace
 from pytest_dra.fixtures import dra_node
 from pytest_dra.fixtures import dra_pod
 from pytest_dra.fixtures import dra_select
 from pytest_dra.fixtures import dra_session
+from pytest_dra.fixtures import join
+from pytest_dra.fixtures import session_of
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -32,8 +39,11 @@ from pytest_dra.options import check_platform
 from pytest_dra.options import resolve
 from pytest_dra.refusals import check_cluster
 from pytest_dra.refusals import check_later_features
+from pytest_dra.refusals import is_whole
 from pytest_dra.stash import ASKED
+from pytest_dra.stash import ENDING
 from pytest_dra.stash import OBJECTS
+from pytest_dra.stash import OFFER
 from pytest_dra.stash import RUN
 from pytest_dra.stash import SETTINGS
 from pytest_dra.suite import collection_of
@@ -41,12 +51,17 @@ from pytest_dra.suite import is_case_directory
 from pytest_dra.suite import is_the_packaged
 from pytest_dra.suite import objects_collected
 
+if TYPE_CHECKING:
+    from pytest_dra.running import Run
+    from pytest_dra.session import Session
+
 __all__ = [
     "dra_allocator",
     "dra_bench",
     "dra_claim",
     "dra_cluster",
     "dra_driver",
+    "dra_existing_cluster",
     "dra_live",
     "dra_namespace",
     "dra_node",
@@ -171,6 +186,7 @@ def _begin(config: pytest.Config, settings: Settings) -> None:
         calls=hookspecs.implemented(config),
     )
     config.stash[RUN] = run
+    join(config, run.session)
     config.pluginmanager.register(CaseRunner(config, run), "dra-case-runner")
 
 
@@ -183,8 +199,31 @@ def _begin_objects(config: pytest.Config, settings: Settings) -> None:
     config.stash[OBJECTS] = True
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Offer one whole cluster to all workers of xdist."""
+    config = node.config
+    if config.stash[SETTINGS]["dra_suite"] == "off" or not is_whole(
+        config.stash[SETTINGS]["dra_cluster"]
+    ):
+        return
+    if OFFER not in config.stash:
+        from pytest_dra.offering import Offer
+
+        run: Run | None = config.stash.get(RUN, None)
+        ending = config.stash.setdefault(ENDING, ExitStack())
+
+        def session() -> Session:
+            return run.session if run is not None else ending.enter_context(session_of(config))
+
+        config.stash[OFFER] = Offer(session)
+        ending.callback(config.stash[OFFER].close)
+    node.workerinput[MEETING] = str(config.stash[OFFER].meeting.folder)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End what was started, also where pytest was interrupted."""
+    config.stash.get(ENDING, ExitStack()).close()
     run = config.stash.get(RUN, None)
     if run is not None:
         run.close()

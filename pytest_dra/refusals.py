@@ -62,7 +62,7 @@ def depths_of(settings: Settings) -> tuple[str, ...]:
             f"--dra-depth={given}: nothing is judged on --dra-cluster={cluster} then; leave one of "
             "them out, or ask for both: --dra-depth=wire,cluster"
         )
-    return (WIRE, CLUSTER) if WIRE in words else (CLUSTER,) if whole else (WIRE,)
+    return tuple(each for each in (WIRE, CLUSTER) if each in words)
 
 
 def at_wire(settings: Settings) -> Settings:

@@ -7,6 +7,8 @@ import fnmatch
 from collections.abc import Collection
 from collections.abc import Mapping
 
+from pytest_dra.catalogue import catalogue
+
 
 class SelectionError(Exception):
     """A pattern matches no case."""
@@ -19,7 +21,7 @@ def select(
     *,
     elsewhere: Mapping[str, Collection[str]] | None = None,
 ) -> frozenset[str]:
-    """The case ids that a comma separated list of ids, areas and patterns names.
+    """The case ids that a comma separated list names: ids, areas, patterns, conformance profiles.
 
     Args:
         patterns: such as ``PREP-006,IDEM-*,REG``; empty selects all.
@@ -45,6 +47,9 @@ def select(
 
 
 def _matches(word: str, ids: Collection[str]) -> set[str]:
+    if word in catalogue().profiles:
+        known = catalogue().cases
+        return {id for id in ids if id in known and word in known[id].profiles}
     return {id for id in ids if fnmatch.fnmatchcase(id, word) or id.split("-")[0] == word}
 
 

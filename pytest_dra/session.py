@@ -75,7 +75,7 @@ class Session:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._keeper: Keeper | None = None
-        self._live = LiveSite(plan, self._start_keeper) if plan.live else None
+        self.live_site = LiveSite(plan, self._start_keeper) if plan.live else None
         self._abroad = Abroad(declared=plan.profile.launch.writable)
         self._site = self._new_site()
         self._annexes = Annexes(
@@ -97,7 +97,7 @@ class Session:
     @property
     def bench(self) -> Bench:
         """The bench of the first site. Raises as :attr:`Site.bench` does."""
-        if self._live is not None:
+        if self.live_site is not None:
             raise BenchError(
                 "there is no bench round a driver on a whole cluster: use --dra-cluster=embedded"
             )
@@ -110,9 +110,9 @@ class Session:
         Raises:
             BenchError: the run has none.
         """
-        if self._live is None:
+        if self.live_site is None:
             raise BenchError("there is no whole cluster: choose one with --dra-cluster=kind")
-        return self._live.bench
+        return self.live_site.bench
 
     @property
     def cluster(self) -> Cluster:
@@ -122,7 +122,7 @@ class Session:
     @property
     def whole(self) -> WholeCluster | None:
         """The whole cluster of the run, without a driver; None if there is none."""
-        return self._live.cluster if self._live is not None else None
+        return self.live_site.cluster if self.live_site is not None else None
 
     def _new_site(self) -> Site:
         return Site(self.plan, self._start_keeper, abroad=self._abroad)
@@ -151,8 +151,8 @@ class Session:
                 stack.callback(keeper.close)
             stack.callback(self._site.close)
             stack.callback(self._annexes.close)
-            if self._live is not None:
-                stack.callback(self._live.close)
+            if self.live_site is not None:
+                stack.callback(self.live_site.close)
 
     def benches(self) -> list[Bench]:
         """The benches whose driver has been started, the first site's before the others."""
@@ -207,8 +207,8 @@ class Session:
 
         What cannot be begun is told by the case that needs it.
         """
-        if self._live is not None and outcome.result.case.id == WORKING_AGAIN:
-            self._begin_lanes(self._live)
+        if self.live_site is not None and outcome.result.case.id == WORKING_AGAIN:
+            self._begin_lanes(self.live_site)
         bench = self._site.begun
         if bench is None:
             return
@@ -318,8 +318,8 @@ class Session:
         return {name for name in case.features if not self.plan.profile.declares(name)}
 
     def _run(self, what: Declared) -> Outcome:
-        if self._live is not None:
-            return self._live.judge(what)
+        if self.live_site is not None:
+            return self.live_site.judge(what)
         outcome = self._annexes.outcome(what.case.id)
         return self._judge_on(what.case.id, self._site) if outcome is None else outcome
 
@@ -364,7 +364,7 @@ class Session:
 
     def _blockers(self, case: Case) -> set[str]:
         """The cases at the root of why this one is pointless."""
-        for id in needs_of(case, self.available, live=self._live is not None):
+        for id in needs_of(case, self.available, live=self.live_site is not None):
             if self.judge(id).result.state in BLOCKING:
                 return self._roots(id)
         return set()

@@ -9,6 +9,9 @@ import pytest
 from pytest_dra.options import Settings
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from pytest_dra.offering import Offer
     from pytest_dra.running import Run
 
 
@@ -20,6 +23,12 @@ ASKED = pytest.StashKey[bool]()
 
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 """The run; only there when a driver is judged."""
+
+OFFER: pytest.StashKey[Offer] = pytest.StashKey()
+"""The whole cluster that workers of xdist share; only there in their controller."""
+
+ENDING: pytest.StashKey[ExitStack] = pytest.StashKey()
+"""What is ended with pytest."""
 
 OBJECTS = pytest.StashKey[bool]()
 """True if captured objects are judged, and no driver."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -60,6 +61,8 @@ class Allocator:
         self.rules = rules
         self._cluster = cluster
         self._namespaces = set(namespaces)
+        self.also: Callable[[str], bool] = lambda _: False
+        """True for namespaces that others have looked after."""
         self._stack = ExitStack()
         self._background: Background | None = None
 
@@ -103,7 +106,7 @@ class Allocator:
 
     def acts_in(self, namespace: str) -> bool:
         """True for the namespaces that it looks after."""
-        return namespace in self._namespaces
+        return namespace in self._namespaces or self.also(namespace)
 
     @property
     def failures(self) -> list[str]:
@@ -135,6 +138,30 @@ class ReferenceScheduler(Allocator):
 
     def _parts(self) -> tuple[Loop, ...]:
         return (self._scheduler(),)
+
+
+class ElsewhereScheduler(Allocator):
+    """The reference allocator of a whole cluster, where another process of the run runs it.
+
+    ``asks`` has that one look after a namespace; there must not be two that give devices away.
+    """
+
+    scheduler = scheduling.NAME
+
+    def __init__(
+        self,
+        cluster: Reached,
+        *,
+        rules: Rules,
+        namespaces: tuple[str, ...],
+        asks: Callable[[str], None],
+    ) -> None:
+        super().__init__(cluster, rules=rules, namespaces=namespaces)
+        self._asks = asks
+
+    def serve(self, namespace: str) -> None:
+        """Have the namespace looked after."""
+        self._asks(namespace)
 
 
 class ReferenceAllocator(Allocator):

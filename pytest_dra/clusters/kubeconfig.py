@@ -52,7 +52,7 @@ class KubeconfigCluster:
     def __init__(
         self, context: str, *, keeper: Keeper | None, environ: Mapping[str, str] = os.environ
     ) -> None:
-        self._context = context
+        self.name = self._context = context
         self._keeper = keeper
         self._environ = environ
         self._directory: tempfile.TemporaryDirectory[str] | None = None

@@ -13,10 +13,12 @@ from pytest_dra.spec import Depth
 class WholeCluster(Protocol):
     """A cluster whose nodes run pods.
 
-    ``provider`` is kind or kubeconfig; ``ours`` true if this run has made it, so that what disturbs
-    others disturbs nobody. ``ends``: it goes with the run, and everything on it.
+    ``name``: by which another process finds it. ``provider`` is kind or kubeconfig; ``ours`` is
+    true if this run has made it, so that what disturbs others disturbs nobody. ``ends``: it goes
+    with the run, and everything on it.
     """
 
+    name: str
     provider: str
     depth: Depth
     ours: bool

@@ -13,13 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from pytest_dra.allocator import rules_of
 from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
-from pytest_dra.bench.allocating import Allocator
-from pytest_dra.bench.allocating import KubeScheduler
-from pytest_dra.bench.allocating import ReferenceScheduler
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
@@ -40,7 +36,9 @@ from pytest_dra.live.deployment import Deployment
 from pytest_dra.live.deployment import marks_of
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
+from pytest_dra.live.giving import allocator_of
 from pytest_dra.live.leftovers import room_name
+from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.node import LiveNode
 from pytest_dra.live.partner import NAME as PARTNER
 from pytest_dra.live.partner import Partner
@@ -48,6 +46,7 @@ from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
+from pytest_dra.live.restarting import Restarts
 from pytest_dra.live.shipment import ShipmentError
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile.model import Probe
@@ -69,7 +68,8 @@ EVERY_S: Final = 0.2
 class LiveSetup:
     """What a bench is made of. ``objects`` are the driver's own, none where it is installed.
 
-    ``folder`` makes empty folders, for builds.
+    ``folder`` makes empty folders, for builds. ``meeting``: where processes of the run meet that
+    use the cluster; ``joins``: another one of them has deployed.
     """
 
     cluster: WholeCluster
@@ -84,6 +84,8 @@ class LiveSetup:
     partner: Partner | None = None
     cdi_library: str = "1.1.0"
     folder: Callable[[], Path] = lambda: Path()
+    meeting: Meeting | None = None
+    joins: bool = False
 
 
 class LiveBench:
@@ -94,6 +96,7 @@ class LiveBench:
         driver: the driver under test.
         claims: claims and templates in the run's namespace.
         pods: pods there.
+        restarts: of the driver's pods, watched.
         allocator: what gives devices to the pods.
     """
 
@@ -118,16 +121,12 @@ class LiveBench:
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
             ],
         )
-        self.allocator = self._new_allocator()
+        self.allocator = allocator_of(setup, self.namespace)
+        self.restarts = Restarts(self.driver)
         self._times = CallTimes(self._client, setup.driver_name)
         self._absences: list[Absence] = []
         self._case = ""
         self._number = 0
-
-    def _new_allocator(self) -> Allocator:
-        setup = self._setup
-        kind = ReferenceScheduler if setup.own_allocator else KubeScheduler
-        return kind(setup.cluster, rules=rules_of(setup.version), namespaces=(self.namespace,))
 
     @property
     def marks(self) -> Json:
@@ -172,6 +171,14 @@ class LiveBench:
             cluster.load(image)
         self._room.apply()
         self.driver.install()
+        self._begin()
+
+    def join(self) -> None:
+        """Use what another process of the run has deployed. Raises ClusterError."""
+        self.driver.adopt()
+        self._begin()
+
+    def _begin(self) -> None:
         self.allocator.__enter__()
         # A pod that comes before the namespace's account is refused.
         poll(self._accounts, Deadline.after(ACCOUNT_S), every_s=EVERY_S)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Sequence
-from contextlib import contextmanager
 from contextlib import suppress
 from typing import Final
 
@@ -60,6 +58,17 @@ class Deployment:
         """
         for item in self._objects:
             self._create(item)
+
+    def adopt(self) -> None:
+        """Take the objects for made, which another process of the run has done. As :meth:`apply`.
+
+        Raises:
+            ClusterError: the server does not serve one of them.
+        """
+        for item in self._objects:
+            resource = self._served(item)
+            name = str(item["metadata"]["name"])
+            self._made.append((resource, namespace_of(item, resource), name))
 
     def _create(self, item: Json) -> None:
         resource = self._served(item)
@@ -122,27 +131,6 @@ class Deployment:
 
         poll(gone, Deadline.after(GONE_S), every_s=EVERY_S)
         return left
-
-    @contextmanager
-    def without(self, objects: Sequence[Json]) -> Iterator[None]:
-        """Some of the objects that were made are not there meanwhile.
-
-        Raises:
-            ClusterError: one cannot be removed, or not be made again.
-        """
-        for item in objects:
-            resource = self._served(item)
-            namespace, name = namespace_of(item, resource), str(item["metadata"]["name"])
-            try:
-                self._client.delete(resource, name, namespace=namespace, grace_s=None)
-            except KubeError as error:
-                raise ClusterError(f"{item['kind']} {name} cannot be removed: {error}") from error
-            self._made.remove((resource, namespace, name))
-        try:
-            yield
-        finally:
-            for item in objects:
-                self._create(item)
 
     def _is_there(self, resource: Resource, namespace: str | None, name: str) -> bool:
         try:

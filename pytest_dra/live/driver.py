@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -17,7 +16,6 @@ from pytest_dra.cel.releases import environment_of
 from pytest_dra.checks.selecting import Shown
 from pytest_dra.checks.selecting import matching
 from pytest_dra.checks.selecting import shown
-from pytest_dra.checks.slices import count
 from pytest_dra.checks.workloads import Workload
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
@@ -30,14 +28,13 @@ from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
-from pytest_dra.waiting import pause
 from pytest_dra.waiting import poll
 
 DEPLOYED_S: Final = 120.0
 """Longest way from the manifests to the first slices: the plugin's pod has to start before."""
 
 INSTALLED_S: Final = 10.0
-"""Longest wait for the slices of an installed driver, which should be there."""
+"""Longest wait for slices that should be there."""
 
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
@@ -47,21 +44,6 @@ LOG_LINES: Final = 50
 
 EVERY_S: Final = 0.5
 """Between two looks at the driver's slices or pods."""
-
-REPUBLISHED_S: Final = 30.0
-SETTLED_S: Final = 3.0
-"""Until a restarted driver publishes as many devices as before, and has written what it writes."""
-
-BINDINGS: Final = frozenset({"ClusterRoleBinding", "RoleBinding"})
-"""Kinds of what gives a driver its rights."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
-    """The driver's slices before a restart of its pods and after it."""
-
-    before: tuple[Json, ...]
-    after: tuple[Json, ...]
 
 
 class LiveDriver:
@@ -90,7 +72,6 @@ class LiveDriver:
         self.environment = environment_of(version, stored=True)
         self._deployment = Deployment(client, run=run, objects=objects)
         self._gone = True
-        self._restart: Restart | None = None
 
     def install(self) -> None:
         """Deploy it; it need not have started yet when this returns. Raises ClusterError."""
@@ -98,6 +79,11 @@ class LiveDriver:
         # What an earlier run has left is wiped by the kubelet after 30 s, and says nothing of this.
         if self.objects:
             self.sweep()
+        self._gone = False
+
+    def adopt(self) -> None:
+        """Take it for deployed by this process, as another one of the run has done it."""
+        self._deployment.adopt()
         self._gone = False
 
     def uninstall(self) -> list[str]:
@@ -307,24 +293,6 @@ class LiveDriver:
                 want=f"new ones, ready within {RESTARTED_S:g} s",
             )
 
-    def restarted(self, *, anew: bool = False) -> Restart:
-        """What a restart has left of the slices: of the last one, or of one that is done now.
-
-        Raises:
-            Violation: it publishes nothing, or does not come back.
-            UnsupportedEnvironment: the driver is not ours.
-        """
-        if self._restart is None or anew:
-            before = self.must_publish()
-            self.restart()
-            wanted = count(before)
-            deadline = Deadline.after(REPUBLISHED_S)
-            poll(lambda: count(self.slices()) >= wanted, deadline, every_s=EVERY_S)
-            # A driver that compares what is there with what it has does so when it has started.
-            pause(SETTLED_S)
-            self._restart = Restart(before=tuple(before), after=tuple(self.slices()))
-        return self._restart
-
     @contextmanager
     def without_rights(self) -> Iterator[None]:
         """The roles of the driver are bound to nobody meanwhile.
@@ -334,13 +302,16 @@ class LiveDriver:
             ClusterError: one cannot be removed or made.
         """
         self.must_be_ours()
-        bindings = [each for each in self.objects if each["kind"] in BINDINGS]
+        bindings = [each for each in self.objects if each["kind"].endswith("RoleBinding")]
         if not bindings:
             raise UnsupportedEnvironment(
                 "the manifests bind no role to the driver", way_out="complete the manifests"
             )
-        with self._deployment.without(bindings):
+        try:
+            self._deployment.remove_some(bindings)
             yield
+        finally:
+            self._deployment.apply_again(bindings)
 
     def run_in_plugin(
         self, node: str, argv: Sequence[str], *, timeout_s: float

@@ -18,6 +18,7 @@ class LivePlan:
 
     Attributes:
         new: makes the cluster; nothing is started by that.
+        join: finds the one that another process of the run has made, by its name.
         objects: what is deployed, in this order.
         images: given to the nodes before, where the local engine has them.
         pod_image: of the pods that use devices.
@@ -28,6 +29,7 @@ class LivePlan:
     """
 
     new: Callable[[Keeper], WholeCluster]
+    join: Callable[[Keeper, str], WholeCluster]
     objects: tuple[Json, ...]
     images: tuple[str, ...]
     pod_image: str

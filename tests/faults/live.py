@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +32,8 @@ from tests.sweep.pool import USUAL
 from tests.sweep.pool import read_report
 
 BUNDLED = Path(__file__).parents[2] / "fake_driver" / "dra-profile.yaml"
+
+Difference = Callable[[str, Mapping[str, Any]], str]
 
 BUDGETS: Final = {"pod": 45, "release": 45}
 """So that what never comes is found out soon; on an idle machine a pod takes two seconds."""
@@ -67,6 +70,15 @@ OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] =
 def faults() -> list[str]:
     """All cases that are judged on a cluster alone."""
     return sorted(id for id in locked() if catalogue().case(id).depth is Depth.CLUSTER)
+
+
+def alone(fault: str, report: Mapping[str, Any]) -> str:
+    """What is wrong where a fault's own case and what it needs were judged, and nothing else."""
+    states = {each["id"]: each["state"] for each in report["cases"]}
+    if states.get(fault) != "failed":
+        return f"{fault} is {states.get(fault, 'not there')}"
+    others = [id for id, state in states.items() if id != fault and state in ("failed", "errored")]
+    return f"also fails {', '.join(others)}" if others else ""
 
 
 def profile_for(fault: str, directory: Path) -> Path:
@@ -112,7 +124,9 @@ def difference(fault: str, report: Mapping[str, Any]) -> str:
     return "; ".join(said + [f"also fails {id}" for id in sorted(failed - wanted)])
 
 
-def judged(fault: str, root: Path, options: Sequence[str], cases: str) -> str:
+def judged(
+    fault: str, root: Path, options: Sequence[str], cases: str, difference: Difference
+) -> str:
     """Run one fault; what is wrong."""
     directory = root / fault
     directory.mkdir(parents=True)
@@ -137,15 +151,17 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tests.faults.live")
     parser.add_argument("--output", type=Path, default=None)
     parser.add_argument("--cases", default="", help="instead of the fault's own area")
+    parser.add_argument("--alone", action="store_true", help="its own case, not the whole area")
     parser.add_argument("fault", nargs="*")
     given = parser.parse_args(own.split())
     chosen = given.fault or faults()
-    wrong = 0
+    wrong, compare = 0, alone if given.alone else difference
     with tempfile.TemporaryDirectory(prefix="dra-live-") as scratch:
         root = given.output.absolute() if given.output else Path(scratch)
         for fault in chosen:
             began = time.monotonic()
-            problem = judged(fault, root, options.split(), given.cases or area(fault))
+            cases = given.cases or (fault if given.alone else area(fault))
+            problem = judged(fault, root, options.split(), cases, compare)
             wrong += bool(problem)
             seconds = time.monotonic() - began
             sys.stdout.write(f"{fault} {seconds:5.1f} s  {problem or 'exactly its case fails'}\n")

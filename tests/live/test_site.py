@@ -19,6 +19,7 @@ from pytest_dra.kube import Client
 from pytest_dra.launch import Keeper
 from pytest_dra.live import LiveBench
 from pytest_dra.live.driver import LiveDriver
+from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.livesite import LiveSite
 from pytest_dra.outcome import BenchError
@@ -38,6 +39,7 @@ ACCOUNT = {
 class Whole(WholeCluster):
     """A cluster that is there already."""
 
+    name = "whole"
     provider = "kind"
     depth = Depth.CLUSTER
     ours = False
@@ -84,7 +86,11 @@ def keeper() -> Iterator[Keeper]:
 
 def site(whole: Whole, keeper: Keeper, *, kubernetes: str = "1.37") -> LiveSite:
     live = LivePlan(
-        new=lambda _: whole, objects=(ACCOUNT,), images=("driver:1",), pod_image="pod:1"
+        new=lambda _: whole,
+        join=lambda _, name: whole,
+        objects=(ACCOUNT,),
+        images=("driver:1",),
+        pod_image="pod:1",
     )
     plan = Plan(
         components=(),
@@ -165,3 +171,36 @@ def test_what_cannot_be_deployed_leaves_nothing(
     assert "serves no Nothing of example.com/v1" in outcome.result.error
     accounts = client.list(resources.SERVICE_ACCOUNTS, namespace="kube-system")
     assert [each for each in accounts if each["metadata"]["name"] == "plugin"] == []
+
+
+def test_processes_of_a_run_share_cluster_and_driver(
+    client: Client, whole: Whole, keeper: Keeper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LiveDriver, "must_publish", lambda driver: [])
+    controller, worker = site(whole, keeper), site(whole, keeper)
+    met = controller.offer(Meeting(tmp_path))
+    Meeting(tmp_path).answer(met)
+    worker.join(Meeting(tmp_path))
+    seen: list[LiveBench] = []
+    assert worker.judge(case_that(seen.append)).result.state is State.PASSED
+    assert seen[0].namespace == controller.bench.namespace
+    assert whole.loaded == ["driver:1", "pod:1"]
+    seen[0].driver.uninstall()
+    seen[0].driver.install()
+    worker.close()
+    client.get(resources.SERVICE_ACCOUNTS, "plugin", namespace="kube-system")
+    controller.close()
+    accounts = client.list(resources.SERVICE_ACCOUNTS, namespace="kube-system")
+    assert [each for each in accounts if each["metadata"]["name"] == "plugin"] == []
+
+
+def test_what_the_controller_cannot_make_is_errored_in_each_worker(
+    whole: Whole, keeper: Keeper, tmp_path: Path
+) -> None:
+    Meeting(tmp_path).refuse("ClusterError: disk full")
+    worker = site(whole, keeper)
+    worker.join(Meeting(tmp_path))
+    outcome = worker.judge(case_that(lambda _: None))
+    worker.close()
+    assert outcome.result.state is State.ERRORED
+    assert "disk full" in outcome.result.error

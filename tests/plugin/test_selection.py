@@ -142,3 +142,8 @@ def test_junitxml_of_pytest_has_the_id_as_a_property(runs: Runs) -> None:
     runs.judge("--junitxml=own.xml", "--dra-case=REG-002", PARTIAL)
     text = (runs.folder / "own.xml").read_text("utf-8")
     assert '<property name="dra_case" value="REG-002"' in text
+
+
+def test_a_conformance_profile_names_its_cases() -> None:
+    found = select("CLUSTER-CORE", ["LIFE-001", "REG-001", "REG-002", "CDI-013"], [])
+    assert found == {"LIFE-001", "REG-001"}
