@@ -20,6 +20,7 @@ from pytest_dra.launch import LaunchError
 from pytest_dra.profile import Hardware
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import UnsupportedEnvironment
+from pytest_dra.waiting import Deadline
 
 UNKNOWN_MAX: Final = 3
 
@@ -46,11 +47,14 @@ def jailed(bench: Bench) -> Iterator[Instance]:
     instance = bench.new_instance("j", setup=dataclasses.replace(bench.setup, jailed=True))
     try:
         instance.start()
-        if instance.plugin() is None:
+        plugin = instance.plugin()
+        if plugin is None:
             raise UnsupportedEnvironment(
                 "the driver does not register in the jail",
                 way_out="look at it with --dra-jail; name what it writes in launch.writable",
             )
+        # Whether it listens when it registers is judged elsewhere.
+        plugin.client.connected(Deadline.after(instance.budgets.start))
         instance.wait_published()
         yield instance
     finally:

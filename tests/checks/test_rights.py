@@ -146,6 +146,14 @@ def test_what_was_asked_and_is_not_granted_is_told_as_a_rule() -> None:
     )
 
 
+def test_a_path_that_no_server_has_needs_no_right() -> None:
+    answer = {"message": "the server could not find the requested resource"}
+    made_of_a_name = request("get", "resourceclaims/..", 404, answer)
+    assert said(lambda: all_must_be_covered(_entries(made_of_a_name), [])) is None
+    gone = request("get", "resourceclaims", 404, {"message": 'resourceclaims "x" not found'})
+    assert said(lambda: all_must_be_covered(_entries(gone), [])) is not None
+
+
 def test_what_is_granted_and_not_used_is_told_of_a_long_run_only() -> None:
     granted = [Grant(rule("resourceslices", "create", "delete", "get"))]
     asked = [request("create", "resourceslices", 201)]

@@ -1,8 +1,9 @@
 """The whole matrix: every fault against every case, into ``matrix.json``.
 
-``python -m tests.faults.matrix [--cases PATTERNS] [FAULT...]`` (``tox -e proof``). The file says
-for each fault which cases failed, errored and were blocked, with the commit and date of the run,
+``python -m tests.faults.matrix [--cases PATTERNS] [[--again] FAULT...]`` (``tox -e proof``). The
+file says for each fault which cases failed, errored and were blocked, with the commit and date of the run,
 and which cases were judged. With ``--cases`` the matrix is of these cases and their faults alone.
+With ``--again`` the rows named are put in place of those in the file, each with its own commit.
 
 It takes long, and goes on where it was ended: what it has found so far is in ``matrix.part.json``,
 and good for the same commit and cases.
@@ -112,6 +113,14 @@ class Part:
         PART.unlink()
 
 
+def put(rows: Mapping[str, Row]) -> None:
+    """Write these rows in place of those that the matrix has."""
+    data, now = json.loads(MATRIX.read_text("utf-8")), commit()
+    for name, row in rows.items():
+        data["faults"][name] = {**row, "commit": now}
+    MATRIX.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
 def sweep(
     names: Iterable[str],
     chosen: Collection[str],
@@ -143,6 +152,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tests.faults.matrix")
     parser.add_argument("--cases", default="", help="ids, areas, patterns, as for --dra-case")
     parser.add_argument("fault", nargs="*", help="these rows only; nothing is written then")
+    parser.add_argument("--again", action="store_true", help="write these rows")
     options = parser.parse_args(arguments)
     chosen = select(options.cases, implemented(), catalogue().cases)
     wanted = options.fault or [GOOD, *(fault for fault in faults() if fault in chosen)]
@@ -156,6 +166,8 @@ def main(arguments: list[str]) -> int:
     wrong = [name for name in wanted if not is_as_reviewed(name, rows[name], chosen)]
     if not options.fault:
         part.finish()
+    elif options.again:
+        put(rows)
     sys.stdout.write(f"{len(wanted) - len(wrong)} passed, {len(wrong)} failed\n")
     for each in wrong:
         sys.stdout.write(f"not as reviewed: {each} fails {', '.join(rows[each]['failed'])}\n")
