@@ -9,6 +9,7 @@ from types import MappingProxyType
 from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.soak import Soak
 from pytest_dra.clusters.binaries import Binaries
+from pytest_dra.containers.fleet import Fleet
 from pytest_dra.launch import Component
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.profile import DriverProfile
@@ -23,7 +24,7 @@ class Plan:
     ``patient``: deadlines are lifted. ``feature_gates``: those of the API server that are not at
     their defaults. ``binaries``: of a real API server; None: the embedded one. ``rights``: what the
     driver may do there; None: everything. ``live``: how the driver gets onto a whole cluster, which
-    is judged then; None: it runs on the bench.
+    is judged then; None: it runs on the bench. ``fleet``: in containers there; None: as processes.
     """
 
     components: tuple[Component, ...]
@@ -46,3 +47,4 @@ class Plan:
     attachment: Attachment | None = None
     patient: bool = False
     live: LivePlan | None = None
+    fleet: Fleet | None = None

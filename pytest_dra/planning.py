@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.attached import Tell
@@ -49,7 +50,11 @@ from pytest_dra.program import check_command
 from pytest_dra.refusals import APISERVER
 from pytest_dra.refusals import check_cel_engine
 from pytest_dra.refusals import context_of
+from pytest_dra.refusals import is_image
 from pytest_dra.refusals import is_whole
+
+if TYPE_CHECKING:
+    from pytest_dra.imageplanning import Contained
 
 DRIVER_NAME = "driver_name"
 FAKE = "fake"
@@ -147,7 +152,8 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
     check_cel_engine(settings)
     if is_whole(settings["dra_cluster"]):
         return _on_cluster(settings, profile)
-    components = _components(settings, profile)
+    image = _contained(settings)
+    components = image.components if image else _components(settings, profile)
     previous = _previous(settings, profile, components)
     option = "--dra-driver" if settings["dra_driver"] else "launch.components"
     for component in (*components, *previous):
@@ -157,11 +163,12 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
             raise OptionError(f"{option}: {error}") from error
         if not settings["dra_driver_name"] and component.uses(DRIVER_NAME):
             raise OptionError(f"{option}: {{{DRIVER_NAME}}} is used; name it: --dra-driver-name")
-        if not settings.attached:
+        if not settings.attached and component.container is None:
             check_command(component.command, option=option)
     if settings.jailed:
         _check_jail(profile)
-    _check_account(settings, profile)
+    if image is None:
+        _check_account(settings, profile)
     return Plan(
         components=components,
         driver_name=settings["dra_driver_name"] or None,
@@ -180,7 +187,17 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         patient=settings.patient,
         in_memory=_is_fake(settings["dra_driver"]),
         benches=_benches(settings, profile),
+        fleet=image.fleet if image else None,
     )
+
+
+def _contained(settings: Settings) -> Contained | None:
+    """The driver's image, where one is to be run in the local engine."""
+    if not is_image(settings["dra_driver"]):
+        return None
+    from pytest_dra.imageplanning import contained
+
+    return contained(settings)
 
 
 def _on_cluster(settings: Settings, profile: DriverProfile) -> Plan:

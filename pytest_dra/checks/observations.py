@@ -208,7 +208,8 @@ def lines(found: Json) -> Iterator[str]:
             pauses = "once" if each["longestS"] is None else (
                 f"every {each['shortestS']:g} to {each['longestS']:g} s"
             )  # fmt: skip
-            yield f"observed: health by {each['service']}, {pauses}, lease {each['leaseS']:g} s"
+            lease = "of no device" if each["leaseS"] is None else f"lease {each['leaseS']:g} s"
+            yield f"observed: health by {each['service']}, {pauses}, {lease}"
     lacking = found["rights"]["lacking"]
     if lacking:
         more = f" and {len(lacking) - SHOWN_MAX} more" if len(lacking) > SHOWN_MAX else ""

@@ -123,6 +123,16 @@ class Engine:
             for each in every
         }
 
+    def running(self, container: str) -> tuple[str, int]:
+        """Id of a container, and of its first process; 0 unless it runs. Raises ToolError."""
+        said = self.call(["container", "inspect", "--format", "{{.Id}} {{.State.Pid}}", container])
+        id, _, pid = said.strip().partition(" ")
+        return id, int(pid) if pid.isdecimal() else 0
+
+    def signal(self, container: str, number: int) -> None:
+        """Send a signal to the first process of a container. Raises ToolError."""
+        self.call(["kill", f"--signal={number}", container])
+
     def remove_container(self, name: str) -> None:
         """End a container and remove it with its volumes. Raises ToolError."""
         self.call(["rm", "--force", "--volumes", name])
