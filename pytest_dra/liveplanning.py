@@ -107,8 +107,9 @@ def _plan(
     objects = [] if driver == INSTALLED else _objects(settings, profile)
     try:
         if driver and driver != INSTALLED:
-            put_image(objects, driver)
-    except ShipmentError as error:
+            image, *arguments = shlex.split(driver)
+            put_image(objects, image, arguments=arguments)
+    except (ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
     return LivePlan(
         new=new,
@@ -150,15 +151,13 @@ def _nodes(given: str) -> int | None:
 
 
 def _objects(settings: Settings, profile: DriverProfile) -> list[Json]:
-    given = settings["dra_manifests"]
-    paths = [Path(given)] if given else list(profile.manifests)
-    if not paths:
+    if not profile.manifests:
         raise OptionError(
             f"--dra-driver={settings['dra_driver']}: what is deployed for it on the cluster? Give "
-            "--dra-manifests=FILE or DIR, or manifests in the profile"
+            "--dra-manifests=FILE, DIR or CHART, or manifests in the profile"
         )
     try:
-        return objects_of(paths)
+        return objects_of(profile.manifests)
     except ShipmentError as error:
         raise OptionError(f"--dra-manifests: {error}") from error
 

@@ -28,6 +28,7 @@ from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch import parse_command_line
+from pytest_dra.manifestplanning import shipped
 from pytest_dra.options import ATTACH
 from pytest_dra.options import AUTO
 from pytest_dra.options import OptionError
@@ -92,7 +93,7 @@ def plan_of(
         complete = complete.instead(
             "dra_cdi_library", containerds_library(complete["dra_kubernetes"])
         )
-    profile = lifted(profile) if settings.patient else profile
+    profile = shipped(complete, lifted(profile) if settings.patient else profile)
     return complete, _plan(complete, profile, tell)
 
 
@@ -152,7 +153,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
     check_cel_engine(settings)
     if is_whole(settings["dra_cluster"]):
         return _on_cluster(settings, profile)
-    image = _contained(settings)
+    image = _contained(settings, profile)
     components = image.components if image else _components(settings, profile)
     previous = _previous(settings, profile, components)
     option = "--dra-driver" if settings["dra_driver"] else "launch.components"
@@ -180,7 +181,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,
         previous=previous,
-        rights=_rights(profile),
+        rights=_rights(image.profile if image else profile),
         soak=_soak(settings),
         replay=_replay(settings),
         attachment=_attachment(settings, tell) if settings.attached else None,
@@ -191,13 +192,13 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
     )
 
 
-def _contained(settings: Settings) -> Contained | None:
+def _contained(settings: Settings, profile: DriverProfile) -> Contained | None:
     """The driver's image, where one is to be run in the local engine."""
     if not is_image(settings["dra_driver"]):
         return None
     from pytest_dra.imageplanning import contained
 
-    return contained(settings)
+    return contained(settings, profile)
 
 
 def _on_cluster(settings: Settings, profile: DriverProfile) -> Plan:

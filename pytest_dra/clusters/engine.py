@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 from typing import Final
 
 from pytest_dra.clusters.protocol import ClusterError
@@ -24,7 +25,7 @@ BUILD_S: Final = 900.0
 """Longest build of an image: a base image may have to be pulled first."""
 
 SAVE_S: Final = 300.0
-"""Longest export of an image: gigabytes to a slow disk."""
+"""Longest export or import of an image: gigabytes to a slow disk."""
 
 
 class Engine:
@@ -44,6 +45,7 @@ class Engine:
         *,
         timeout_s: float = ANSWER_S,
         stdin: bytes = b"",
+        source: IO[bytes] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> str:
         """Ask the engine; its output.
@@ -51,7 +53,9 @@ class Engine:
         Raises:
             ToolError: it refuses, or does not answer.
         """
-        return call([self.program, *arguments], timeout_s=timeout_s, stdin=stdin, env=env)
+        return call(
+            [self.program, *arguments], timeout_s=timeout_s, stdin=stdin, source=source, env=env
+        )
 
     def must_answer(self) -> None:
         """Check that the engine can be used.
@@ -122,6 +126,10 @@ class Engine:
             )
             for each in every
         }
+
+    def load(self, archive: IO[bytes]) -> None:
+        """Load a Docker archive. Raises ToolError."""
+        self.call(["load"], timeout_s=SAVE_S, source=archive)
 
     def running(self, container: str) -> tuple[str, int]:
         """Id of a container, and of its first process; 0 unless it runs. Raises ToolError."""

@@ -117,13 +117,15 @@ class Box(View):
         Raises:
             LaunchError: a placeholder is unknown, or a mount is not possible.
         """
-        spec = component.container
+        given = component.container.mounts if component.container else None
+        mounts = self._usual if given is None else given
+        inside = self._values_inside(values, mounts)
+        filled = component.filled(inside)
+        spec = filled.container
         if spec is None:
             raise LaunchError(f"component {component.name!r} has no container")
-        mounts = self._usual if spec.mounts is None else spec.mounts
-        filled = component.filled(self._values_inside(values, mounts))
         wants_file = component.uses("kubeconfig")
-        env = {**variables(self._values_inside(values, mounts)), **account, **filled.env}
+        env = {**variables(inside), **account, **filled.env}
         if not wants_file and KUBECONFIG not in filled.env:
             # in a pod there is none
             del env[KUBECONFIG]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Final
 
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.containers.archives import is_archive
+from pytest_dra.containers.archives import loaded
 from pytest_dra.launch.tool import ToolError
 
 PULL_S: Final = 600.0
@@ -23,12 +26,13 @@ class Image:
     command: tuple[str, ...] = ()
 
 
-def provided(engine: Engine, name: str) -> Image:
-    """An image, pulled if the engine does not have it.
+def provided(engine: Engine, given: str) -> Image:
+    """An image: in the engine, in a file, or pulled.
 
     Raises:
         ClusterError: it is nowhere; with what to do.
     """
+    name = loaded(engine, Path(given)) if is_archive(given) else given
     try:
         if not engine.has_image(name):
             _pull(engine, name)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_dra.launch.containerspec import ContainerSpec
 from pytest_dra.launch.error import LaunchError
+from pytest_dra.launch.filling import fill
 
 KUBE_API_QPS = "1000"
 KUBE_API_BURST = "2000"
@@ -64,36 +65,8 @@ class Component:
                 name: fill(text, values, where=f"{where}, variable {name}")
                 for name, text in self.env.items()
             },
+            container=self.container and self.container.filled(values, where=where),
         )
-
-
-def fill(text: str, values: Mapping[str, str], *, where: str) -> str:
-    """``text`` with its placeholders replaced by ``values``.
-
-    Raises:
-        LaunchError: an unknown placeholder or a lone brace; ``where`` begins the sentence.
-    """
-    try:
-        parts = list(string.Formatter().parse(text))
-    except ValueError as error:
-        raise LaunchError(
-            f"{where}: {text!r} has a lone brace ({error}); write {{{{ or }}}} for a brace"
-        ) from error
-    made = []
-    for literal, name, spec, conversion in parts:
-        made.append(literal)
-        if name is None:
-            continue
-        if name not in values or spec or conversion:
-            known = ", ".join(f"{{{known}}}" for known in values)
-            shown = f"{{{name}}}" if name in values else f"placeholder {{{name}}}"
-            problem = "takes no format" if name in values else "is unknown"
-            raise LaunchError(
-                f"{where}: {shown} in {text!r} {problem}; known are {known};"
-                " write {{ or }} for a brace"
-            )
-        made.append(values[name])
-    return "".join(made)
 
 
 def parse_command_line(text: str) -> tuple[str, ...]:

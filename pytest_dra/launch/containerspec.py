@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from pytest_dra.launch.filling import fill
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
@@ -30,7 +32,7 @@ class ContainerSpec:
 
     Attributes:
         image: by a name or an id that the engine knows.
-        entrypoint: in place of the image's own; "": that one.
+        entrypoint: in place of the image's own, with placeholders; "": that one.
         mounts: None: the kubelet's and CDI's directories at their usual paths.
         options: further words for the engine's ``run``: user, capabilities and the like.
     """
@@ -39,3 +41,7 @@ class ContainerSpec:
     entrypoint: str = ""
     mounts: tuple[Mount, ...] | None = None
     options: tuple[str, ...] = ()
+
+    def filled(self, values: Mapping[str, str], *, where: str) -> ContainerSpec:
+        """A copy without placeholders. Raises LaunchError."""
+        return dataclasses.replace(self, entrypoint=fill(self.entrypoint, values, where=where))
