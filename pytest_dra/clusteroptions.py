@@ -68,6 +68,12 @@ CLUSTER_OPTIONS: Final = (
     ),
     Option("--dra-helm-values", "values for the Helm chart of --dra-manifests", "", "FILE"),
     Option(
+        "--dra-driver-previous",
+        "image of the driver's previous release, for cases of updates: beside --dra-driver=IMAGE",
+        "",
+        "IMAGE",
+    ),
+    Option(
         "--dra-base-image",
         "image with Python that the bundled fake driver's is built on, for --dra-driver=fake",
         "python:3.11-slim",

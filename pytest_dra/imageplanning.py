@@ -6,6 +6,7 @@ import dataclasses
 import shlex
 from collections.abc import Sequence
 
+from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.engine import find_engine
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.containers.fleet import Fleet
@@ -29,17 +30,21 @@ from pytest_dra.profile import DriverProfile
 from pytest_dra.profile.rights import RightsError
 from pytest_dra.profile.rights import rights_of
 
+FAKE = "fake"
+PREVIOUS = "--dra-driver-previous"
+
 DRIVER = "driver"
 """Name of the component where no manifest gives one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Contained:
-    """Whose containers run, and what is run in them; ``profile`` names the account of the pods,
-    where the manifests give it rights."""
+    """Whose containers run, and what is run in them, of the previous release, too (nothing if there
+    is none); ``profile`` names the account of the pods, where the manifests give it rights."""
 
     fleet: Fleet
     components: tuple[Component, ...]
+    previous: tuple[Component, ...]
     profile: DriverProfile
 
 
@@ -55,21 +60,74 @@ def contained(settings: Settings, profile: DriverProfile) -> Contained:
     if not certificates.available():
         raise OptionError(f"--dra-driver={driver}: {certificates.MISSING}")
     try:
-        name, *arguments = shlex.split(driver)
         engine = find_engine(settings["dra_engine"])
         engine.must_answer()
-        image = provided(engine, name)
-    except (ClusterError, ValueError) as error:
+        image, arguments = _image(engine, driver)
+    except ClusterError as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
     try:
         pod = _pod(profile, image, wanted=bool(settings["dra_manifests"]))
         components = pod.components(image.name) if pod is not None else (_alone(image),)
     except (ShipmentError, PodSpecError) as error:
         raise OptionError(f"--dra-manifests: {error}") from error
+    completed = tuple(_completed(each, image, arguments) for each in components)
+    previous = _other(components, image, profile, engine, arguments)
     return Contained(
         fleet=Fleet(engine),
-        components=tuple(_completed(each, image, arguments) for each in components),
+        components=completed,
+        previous=previous or _as_command(completed, profile),
         profile=_with_account(profile, pod),
+    )
+
+
+def _image(engine: Engine, given: str) -> tuple[Image, list[str]]:
+    """The image of an option, and the arguments behind it. Raises ClusterError."""
+    try:
+        name, *arguments = shlex.split(given)
+    except ValueError as error:
+        raise ClusterError(str(error)) from error
+    return provided(engine, name), arguments
+
+
+def _other(
+    components: Sequence[Component],
+    image: Image,
+    profile: DriverProfile,
+    engine: Engine,
+    arguments: list[str],
+) -> tuple[Component, ...]:
+    """The components with the image of the previous release in the place of this one's."""
+    given = profile.launch.previous.image if profile.launch.previous else ""
+    if not given:
+        return ()
+    try:
+        other, own = _image(engine, given)
+    except ClusterError as error:
+        raise OptionError(f"{PREVIOUS}={given}: {error}") from error
+    return tuple(
+        _completed(_with_image(each, other), other, own or arguments)
+        if each.container and each.container.image == image.name
+        else each
+        for each in components
+    )
+
+
+def _with_image(component: Component, image: Image) -> Component:
+    if component.container is None:
+        return component
+    container = dataclasses.replace(component.container, image=image.name)
+    return dataclasses.replace(component, container=container)
+
+
+def _as_command(components: tuple[Component, ...], profile: DriverProfile) -> tuple[Component, ...]:
+    """The bundled driver plays its own previous release; other commands are no containers."""
+    command = profile.launch.previous.command if profile.launch.previous else ()
+    if command[:1] != (FAKE,):
+        return ()
+    more = (*command[1:], "--fault=")
+    return tuple(
+        dataclasses.replace(each, command=(*each.command, *more)) if each.registers else each
+        for each in components
     )
 
 

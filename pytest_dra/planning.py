@@ -59,6 +59,9 @@ if TYPE_CHECKING:
 
 DRIVER_NAME = "driver_name"
 FAKE = "fake"
+UPGRADES = "UpgradeFrom"
+"""Feature of the catalogue: claims of the previous release are kept."""
+
 FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
 
@@ -83,7 +86,7 @@ def plan_of(
     Raises:
         OptionError: in one sentence, with the option and the way out.
     """
-    profile = _plugged(_profile_of(settings), calls or {})
+    profile = _with_previous(settings, _plugged(_profile_of(settings), calls or {}))
     complete = settings.with_profile(_settings_in(profile))
     if context_of(complete["dra_cluster"]) is not None:
         from pytest_dra.livefinding import with_version
@@ -134,6 +137,16 @@ def _plugged(profile: DriverProfile, calls: Mapping[str, Call]) -> DriverProfile
     return dataclasses.replace(found, launch=dataclasses.replace(found.launch, previous=release))
 
 
+def _with_previous(settings: Settings, profile: DriverProfile) -> DriverProfile:
+    """The profile with the option's image as its previous release, which cases then look at."""
+    image = settings["dra_driver_previous"]
+    if not image:
+        return profile
+    features = {UPGRADES: True, **profile.features}
+    launch = dataclasses.replace(profile.launch, previous=Previous(image=image))
+    return dataclasses.replace(profile, launch=launch, features=features)
+
+
 def _settings_in(profile: DriverProfile) -> dict[str, str]:
     """What a profile says that is an option as well."""
     return {"dra_driver_name": profile.driver.name}
@@ -155,7 +168,7 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         return _on_cluster(settings, profile)
     image = _contained(settings, profile)
     components = image.components if image else _components(settings, profile)
-    previous = _previous(settings, profile, components)
+    previous = image.previous if image else _previous(settings, profile, components)
     option = "--dra-driver" if settings["dra_driver"] else "launch.components"
     for component in (*components, *previous):
         try:

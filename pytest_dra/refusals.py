@@ -59,6 +59,12 @@ def check_later_features(settings: Settings) -> None:
             f"--dra-cluster={cluster}; use --dra-allocator={REFERENCE}, or --dra-cluster={KIND}"
         )
     driver = settings["dra_driver"]
+    previous = settings["dra_driver_previous"]
+    if previous and not is_image(driver):
+        raise OptionError(
+            f"--dra-driver-previous={previous}: goes with an image under test: --dra-driver=IMAGE; "
+            "the previous release of a process is launch.previous.command in the profile"
+        )
     if is_whole(cluster):
         _check_deployable(driver)
         _check_installed(settings)

@@ -59,13 +59,17 @@ elif words[0] == "ps":
 
 
 class FakeEngine(Stub):
-    """See the module; it has the images ``there:1`` (with entry point and command) and
-    ``broken:1``, whose containers cannot be run."""
+    """See the module; it has the images ``there:1`` (with entry point and command), ``older:1``,
+    and ``broken:1``, whose containers cannot be run."""
 
     def __init__(self, folder: Path) -> None:
         self.state = folder / "containers"
         self.state.mkdir()
-        images = {"there:1": {"Entrypoint": ["/driver"], "Cmd": ["--one"]}, "broken:1": {}}
+        images = {
+            "there:1": {"Entrypoint": ["/driver"], "Cmd": ["--one"]},
+            "broken:1": {},
+            "older:1": {},
+        }
         super().__init__(folder, "docker", BODY.format(state=str(self.state), images=images))
 
     @property
