@@ -10,6 +10,7 @@ from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.engine import find_engine
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.containers.fleet import Fleet
+from pytest_dra.containers.fleet import user_of
 from pytest_dra.containers.images import Image
 from pytest_dra.containers.images import provided
 from pytest_dra.containers.podspecs import Pod
@@ -18,6 +19,7 @@ from pytest_dra.containers.references import PodSpecError
 from pytest_dra.embedded import certificates
 from pytest_dra.launch import Component
 from pytest_dra.launch.containerspec import ContainerSpec
+from pytest_dra.launch.tool import ToolError
 from pytest_dra.live.shipment import ShipmentError
 from pytest_dra.live.shipment import name_of
 from pytest_dra.live.shipment import objects_of
@@ -63,7 +65,8 @@ def contained(settings: Settings, profile: DriverProfile) -> Contained:
         engine = find_engine(settings["dra_engine"])
         engine.must_answer()
         image, arguments = _image(engine, driver)
-    except ClusterError as error:
+        fleet = Fleet(engine, user=user_of(engine))
+    except (ClusterError, ToolError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
     try:
         pod = _pod(profile, image, wanted=bool(settings["dra_manifests"]))
@@ -73,7 +76,7 @@ def contained(settings: Settings, profile: DriverProfile) -> Contained:
     completed = tuple(_completed(each, image, arguments) for each in components)
     previous = _other(components, image, profile, engine, arguments)
     return Contained(
-        fleet=Fleet(engine),
+        fleet=fleet,
         components=completed,
         previous=previous or _as_command(completed, profile),
         profile=_with_account(profile, pod),

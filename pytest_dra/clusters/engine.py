@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,9 @@ from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 from pytest_dra.launch.tool import find
+
+ROOT: Final = 0
+"""The user id of root."""
 
 DOCKER: Final = "docker"
 PODMAN: Final = "podman"
@@ -71,6 +75,12 @@ class Engine:
                 f"{self.name} does not answer: {said}. Start it, or see whether this user may use "
                 f"it ('{self.program} info' must work)"
             ) from error
+
+    def is_rootless(self) -> bool:
+        """True if it runs as this user, who is root in its containers. Raises ToolError."""
+        if self.name == PODMAN:
+            return os.geteuid() != ROOT
+        return "rootless" in self.call(["info", "--format", "{{json .SecurityOptions}}"])
 
     def has_image(self, image: str) -> bool:
         """True if the engine holds an image of this name."""

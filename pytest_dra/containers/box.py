@@ -139,6 +139,7 @@ class Box(View):
             *(word for bind in binds for word in ("--mount", _mount(bind))),
             *(word for key, text in env.items() for word in ("--env", f"{key}={text}")),
             *spec.options,
+            *([f"--user={self._fleet.user}"] if self._fleet.user else []),
             *([f"--entrypoint={spec.entrypoint}"] if spec.entrypoint else []),
             spec.image,
             *filled.command,

@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from typing import Final
 
+from pytest_dra.clusters.engine import ROOT
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.owner import OWNED
 from pytest_dra.clusters.owner import Owner
@@ -33,10 +34,12 @@ class Fleet:
 
     Args:
         engine: that runs them.
+        user: UID:GID as which they all run; "": what image and pod say.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, user: str = "") -> None:
         self.engine = engine
+        self.user = user
         self._run = secrets.token_hex(RUN_BYTES)
         self._label = Owner.here().label()
         self._numbers = itertools.count(1)
@@ -63,6 +66,16 @@ class Fleet:
         argv = [sys.executable, "-m", MODULE, self.engine.program, self.mark]
         keeper.run_at_end(PROMISE, argv, env={**os.environ, "PYTHONPATH": python_path()})
         remove_ended(self.engine)
+
+
+def user_of(engine: Engine) -> str:
+    """As whom containers run, so that sockets and files of the driver are within our reach.
+
+    For an ordinary user of an engine that runs as root that is the user; everybody else has them
+    anyway. Raises ToolError.
+    """
+    ours = os.geteuid() == ROOT or engine.is_rootless()
+    return "" if ours else f"{os.geteuid()}:{os.getegid()}"
 
 
 def remove_ended(engine: Engine) -> None:

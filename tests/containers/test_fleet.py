@@ -6,12 +6,18 @@ import dataclasses
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.owner import OWNED
 from pytest_dra.clusters.owner import Owner
 from pytest_dra.containers import ending
 from pytest_dra.containers.fleet import Fleet
 from pytest_dra.containers.fleet import remove_ended
+from pytest_dra.containers.fleet import user_of
 from pytest_dra.launch import Keeper
+from tests.clusters.stubs import Stub
+from tests.clusters.stubs import said
 from tests.containers.fakeengine import FakeEngine
 from tests.launch.conftest import soon
 
@@ -60,3 +66,18 @@ def test_an_engine_that_does_not_answer_stops_no_run(tmp_path: Path) -> None:
     docker = FakeEngine(tmp_path)
     docker.path.unlink()
     remove_ended(docker.engine)
+
+
+def test_an_ordinary_user_s_containers_run_as_that_user_where_the_engine_is_root_s(
+    docker: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert user_of(docker.engine) == ""
+    monkeypatch.setattr("os.geteuid", lambda: 7)
+    monkeypatch.setattr("os.getegid", lambda: 8)
+    assert user_of(docker.engine) == "7:8"
+    folder = tmp_path / "rootless"
+    folder.mkdir()
+    rootless = Stub(folder, "docker", said(0, out='["name=seccomp", "name=rootless"]'))
+    assert user_of(Engine(rootless.program)) == ""
+    assert user_of(Engine("/bin/podman")) == ""
