@@ -17,12 +17,13 @@ from pytest_dra.clusters.owner import OWNED
 from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch.tool import ToolError
+from pytest_dra.launch.tool import find
 from tests.launch.conftest import soon
 
 REPOSITORY = "dra-test-driver"
 NAME = "test-driver.cdi.k8s.io"
 
-RUN_S = 300.0
+RUN_S = 600.0
 """Longest run of some cases on a loaded machine."""
 
 MANIFESTS = """\
@@ -111,6 +112,23 @@ def test_an_image_is_run_as_its_daemon_set_says(image: str, tmp_path: Path) -> N
     (tmp_path / "m.yaml").write_text(MANIFESTS)
     cases = "--dra-case=REG-001,PREP-001,CDI-001"
     assert "3 passed" in judged(tmp_path, image, cases, "--dra-manifests=m.yaml")
+
+
+def test_an_image_is_run_as_the_daemon_set_of_its_chart_says(image: str, tmp_path: Path) -> None:
+    if find("helm") is None:
+        pytest.skip("there is no helm on PATH")
+    templates = tmp_path / "chart/templates"
+    templates.mkdir(parents=True)
+    (tmp_path / "chart/Chart.yaml").write_text("apiVersion: v2\nname: gpu\nversion: 0.1.0\n")
+    (tmp_path / "values.yaml").write_text("cdi: /cdi\n")
+    (templates / "plugin.yaml").write_text(
+        MANIFESTS.replace("drivers", "{{ .Release.Namespace }}").replace(
+            "mountPath: /cdi", "mountPath: {{ .Values.cdi }}"
+        )
+    )
+    more = ("--dra-manifests=chart", "--dra-helm-values=values.yaml")
+    assert "2 passed" in judged(tmp_path, image, "--dra-case=REG-001,PREP-001", *more)
+    assert "pytest-dra-driver" in (tmp_path / "dra-results/manifests/chart.yaml").read_text()
 
 
 def test_an_image_in_a_file_is_loaded_and_run(engine: Engine, image: str, tmp_path: Path) -> None:
