@@ -21,6 +21,8 @@ from pytest_dra.clusters.kindtool import find_kind
 from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
+from pytest_dra.containers.archives import is_archive
+from pytest_dra.containers.archives import loaded
 from pytest_dra.featuregates import feature_gates
 from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import ToolError
@@ -108,8 +110,8 @@ def _plan(
     try:
         if driver and driver != INSTALLED:
             image, *arguments = shlex.split(driver)
-            put_image(objects, image, arguments=arguments)
-    except (ShipmentError, ValueError) as error:
+            put_image(objects, _named(image, engine), arguments=arguments)
+    except (ClusterError, ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
     return LivePlan(
         new=new,
@@ -119,6 +121,15 @@ def _plan(
         own_allocator=settings["dra_allocator"] == REFERENCE,
         partner=_partner(settings, engine),
     )
+
+
+def _named(image: str, engine: Engine | None) -> str:
+    """The image's name; one in a file is given to the engine. Raises ClusterError."""
+    if not is_archive(image):
+        return image
+    if engine is None:
+        raise ClusterError("the nodes of this cluster pull their images: give a name, not a file")
+    return loaded(engine, Path(image))
 
 
 def _partner(settings: Settings, engine: Engine | None) -> Partner:
