@@ -22,6 +22,7 @@ from pytest_dra.clusters.kind import PREFIX
 from pytest_dra.clusters.kindrecords import KindRecords
 from pytest_dra.clusters.kindtool import KindTool
 from pytest_dra.clusters.kindtool import find_kind
+from pytest_dra.clusters.owner import OWNED
 from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.owner import State
 from pytest_dra.clusters.protocol import ClusterError
@@ -41,9 +42,6 @@ from pytest_dra.refusals import context_of
 OK: Final = 0
 FAILED: Final = 1
 """Exit statuses: nothing is left that could go; something is."""
-
-OWNED: Final = "pytest-dra.dev/owner"
-"""Label of containers and networks of a run: the process that the run is."""
 
 Say = Callable[[str], None]
 

@@ -67,10 +67,18 @@ CLUSTER_OPTIONS: Final = (
     ),
     Option(
         "--dra-manifests",
-        "what is deployed for the driver on a cluster: YAML, or a folder of it; by default the "
-        "profile's manifests",
+        "what is shipped with the driver, to be deployed on a cluster, or whose DaemonSet says how "
+        "an image is run: YAML or a folder of it, a kustomize directory, or a Helm chart; by "
+        "default the profile's manifests",
         "",
-        "FILE|DIR",
+        "FILE|DIR|CHART",
+    ),
+    Option("--dra-helm-values", "values for the Helm chart of --dra-manifests", "", "FILE"),
+    Option(
+        "--dra-driver-previous",
+        "image of the driver's previous release, for cases of updates: beside --dra-driver=IMAGE",
+        "",
+        "IMAGE",
     ),
     Option(
         "--dra-base-image",

@@ -12,6 +12,7 @@ from pytest_dra.live.deployment import DEFAULT_NAMESPACE
 from pytest_dra.live.deployment import LABEL
 from pytest_dra.live.leftovers import room_name
 from pytest_dra.live.plan import LivePlan
+from pytest_dra.live.shipment import CLUSTER_WIDE
 from pytest_dra.liveplanning import partners_of
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -26,17 +27,6 @@ RUN = "RUN"
 
 IN_ROOM = (resources.PODS, resources.RESOURCE_CLAIMS, resources.RESOURCE_CLAIM_TEMPLATES)
 """What cases make in the run's namespace."""
-
-CLUSTER_WIDE = frozenset(
-    {
-        "Namespace", "CustomResourceDefinition", "PriorityClass", "ClusterRole",
-        "ClusterRoleBinding", "DeviceClass", "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
-        "MutatingWebhookConfiguration", "RuntimeClass", "StorageClass", "CSIDriver",
-        "ResourceSlice", "DeviceTaintRule",
-    }
-)  # fmt: skip
-"""Kinds that are in no namespace; of others it is shown where the manifests name none."""
 
 
 def list_run(settings: Settings) -> int:

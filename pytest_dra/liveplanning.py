@@ -21,6 +21,8 @@ from pytest_dra.clusters.kindtool import find_kind
 from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
+from pytest_dra.containers.archives import is_archive
+from pytest_dra.containers.archives import loaded
 from pytest_dra.featuregates import cluster_gates
 from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import ToolError
@@ -115,8 +117,9 @@ def _plan(
     objects = [] if driver == INSTALLED else _objects(settings, profile)
     try:
         if driver and driver != INSTALLED:
-            put_image(objects, driver)
-    except ShipmentError as error:
+            image, *arguments = shlex.split(driver)
+            put_image(objects, _named(image, engine), arguments=arguments)
+    except (ClusterError, ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
     return LivePlan(
         new=ways[0],
@@ -127,6 +130,15 @@ def _plan(
         own_allocator=settings["dra_allocator"] == REFERENCE,
         partner=_partner(settings, engine),
     )
+
+
+def _named(image: str, engine: Engine | None) -> str:
+    """The image's name; one in a file is given to the engine. Raises ClusterError."""
+    if not is_archive(image):
+        return image
+    if engine is None:
+        raise ClusterError("the nodes of this cluster pull their images: give a name, not a file")
+    return loaded(engine, Path(image))
 
 
 def _partner(settings: Settings, engine: Engine | None) -> Partner:
@@ -159,15 +171,13 @@ def _nodes(given: str) -> int | None:
 
 
 def _objects(settings: Settings, profile: DriverProfile) -> list[Json]:
-    given = settings["dra_manifests"]
-    paths = [Path(given)] if given else list(profile.manifests)
-    if not paths:
+    if not profile.manifests:
         raise OptionError(
             f"--dra-driver={settings['dra_driver']}: what is deployed for it on the cluster? Give "
-            "--dra-manifests=FILE or DIR, or manifests in the profile"
+            "--dra-manifests=FILE, DIR or CHART, or manifests in the profile"
         )
     try:
-        return objects_of(paths)
+        return objects_of(profile.manifests)
     except ShipmentError as error:
         raise OptionError(f"--dra-manifests: {error}") from error
 

@@ -23,7 +23,7 @@ class Option(NamedTuple):
     @property
     def is_path(self) -> bool:
         """True if the value is a path and nothing else."""
-        return set(self.metavar.split("|")) <= {"FILE", "DIR"}
+        return set(self.metavar.split("|")) <= {"FILE", "DIR", "CHART"}
 
     @property
     def variable(self) -> str:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.soak import Soak
 from pytest_dra.clusters.binaries import Binaries
+from pytest_dra.containers.fleet import Fleet
 from pytest_dra.launch import Component
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.profile import DriverProfile
@@ -24,6 +25,7 @@ class Plan:
     their defaults. ``binaries``: of a real API server; None: the embedded one. ``rights``: what the
     driver may do there; None: everything. ``live``: how the driver gets onto a whole cluster, which
     is judged then; None: it runs on the bench. ``wire``: what is judged at wire depth besides.
+    ``fleet``: in containers on the bench; None: as processes.
     """
 
     components: tuple[Component, ...]
@@ -47,3 +49,4 @@ class Plan:
     patient: bool = False
     live: LivePlan | None = None
     wire: Plan | None = None
+    fleet: Fleet | None = None

@@ -10,14 +10,13 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.attached import Tell
 from pytest_dra.bench.invitation import Invitation
 from pytest_dra.bench.patience import lifted
-from pytest_dra.bench.soak import Soak
 from pytest_dra.cdi import containerds_library
-from pytest_dra.checks import histories
 from pytest_dra.clusters.binaries import Binaries
 from pytest_dra.clusters.binaries import BinariesError
 from pytest_dra.clusters.binaries import find_binaries
@@ -28,6 +27,7 @@ from pytest_dra.launch import Component
 from pytest_dra.launch import Jail
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch import parse_command_line
+from pytest_dra.manifestplanning import shipped
 from pytest_dra.options import ATTACH
 from pytest_dra.options import AUTO
 from pytest_dra.options import OptionError
@@ -54,15 +54,22 @@ from pytest_dra.refusals import at_wire
 from pytest_dra.refusals import check_cel_engine
 from pytest_dra.refusals import context_of
 from pytest_dra.refusals import depths_of
+from pytest_dra.refusals import is_image
 from pytest_dra.refusals import is_whole
+from pytest_dra.soaking import replay_of
+from pytest_dra.soaking import soak_of
+
+if TYPE_CHECKING:
+    from pytest_dra.imageplanning import Contained
 
 DRIVER_NAME = "driver_name"
 FAKE = "fake"
+UPGRADES = "UpgradeFrom"
+"""Feature of the catalogue: claims of the previous release are kept."""
+
 FAKE_PACKAGE = "pytest_dra.fake_driver"
 PROFILE_FILE = "dra-profile.yaml"
 
-REPLAY_MAX = 64 * 1024
-"""Bytes of a file of histories: some thousand of them, each of which takes a second."""
 
 BENCHES = 4
 """Benches that keep two cores busy: cases mostly wait for their driver to start."""
@@ -82,7 +89,7 @@ def plan_of(
     Raises:
         OptionError: in one sentence, with the option and the way out.
     """
-    profile = _plugged(_profile_of(settings), calls or {})
+    profile = _with_previous(settings, _plugged(_profile_of(settings), calls or {}))
     complete = settings.with_profile(_settings_in(profile))
     if context_of(complete["dra_cluster"]) is not None:
         from pytest_dra.livefinding import with_version
@@ -92,7 +99,7 @@ def plan_of(
         complete = complete.instead(
             "dra_cdi_library", containerds_library(complete["dra_kubernetes"])
         )
-    profile = lifted(profile) if settings.patient else profile
+    profile = shipped(complete, lifted(profile) if settings.patient else profile)
     return complete, _plan(complete, profile, tell)
 
 
@@ -133,6 +140,16 @@ def _plugged(profile: DriverProfile, calls: Mapping[str, Call]) -> DriverProfile
     return dataclasses.replace(found, launch=dataclasses.replace(found.launch, previous=release))
 
 
+def _with_previous(settings: Settings, profile: DriverProfile) -> DriverProfile:
+    """The profile with the option's image as its previous release, which cases then look at."""
+    image = settings["dra_driver_previous"]
+    if not image:
+        return profile
+    features = {UPGRADES: True, **profile.features}
+    launch = dataclasses.replace(profile.launch, previous=Previous(image=image))
+    return dataclasses.replace(profile, launch=launch, features=features)
+
+
 def _settings_in(profile: DriverProfile) -> dict[str, str]:
     """What a profile says that is an option as well."""
     return {"dra_driver_name": profile.driver.name}
@@ -155,8 +172,9 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         if WIRE not in depths_of(settings):
             return found
         return dataclasses.replace(found, wire=_plan(at_wire(settings), profile, tell))
-    components = _components(settings, profile)
-    previous = _previous(settings, profile, components)
+    image = _contained(settings, profile)
+    components = image.components if image else _components(settings, profile)
+    previous = image.previous if image else _previous(settings, profile, components)
     option = "--dra-driver" if settings["dra_driver"] else "launch.components"
     for component in (*components, *previous):
         try:
@@ -165,11 +183,12 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
             raise OptionError(f"{option}: {error}") from error
         if not settings["dra_driver_name"] and component.uses(DRIVER_NAME):
             raise OptionError(f"{option}: {{{DRIVER_NAME}}} is used; name it: --dra-driver-name")
-        if not settings.attached:
+        if not settings.attached and component.container is None:
             check_command(component.command, option=option)
     if settings.jailed:
         _check_jail(profile)
-    _check_account(settings, profile)
+    if image is None:
+        _check_account(settings, profile)
     return Plan(
         components=components,
         driver_name=settings["dra_driver_name"] or None,
@@ -181,14 +200,24 @@ def _plan(settings: Settings, profile: DriverProfile, tell: Tell | None) -> Plan
         cel_engine=settings["dra_cel_engine"],
         jailed=settings.jailed,
         previous=previous,
-        rights=_rights(profile),
-        soak=_soak(settings),
-        replay=_replay(settings),
+        rights=_rights(image.profile if image else profile),
+        soak=soak_of(settings),
+        replay=replay_of(settings),
         attachment=_attachment(settings, tell) if settings.attached else None,
         patient=settings.patient,
         in_memory=_is_fake(settings["dra_driver"]),
         benches=_benches(settings, profile),
+        fleet=image.fleet if image else None,
     )
+
+
+def _contained(settings: Settings, profile: DriverProfile) -> Contained | None:
+    """The driver's image, where one is to be run in the local engine."""
+    if not is_image(settings["dra_driver"]):
+        return None
+    from pytest_dra.imageplanning import contained
+
+    return contained(settings, profile)
 
 
 def _on_cluster(settings: Settings, profile: DriverProfile) -> Plan:
@@ -258,32 +287,6 @@ def _attachment(settings: Settings, tell: Tell | None) -> Attachment:
 
 def _nobody(invitation: Invitation) -> None:
     """There is nobody to tell."""
-
-
-def _soak(settings: Settings) -> Soak:
-    seed = settings["dra_soak_seed"]
-    try:
-        return Soak(on=settings.soaks, seed=int(seed))
-    except ValueError as error:
-        raise OptionError(f"--dra-soak-seed: got {seed!r}, want a whole number") from error
-
-
-def _replay(settings: Settings) -> tuple[str, ...]:
-    """The histories that are to be played instead of the usual ones."""
-    given = settings["dra_replay"]
-    if not given:
-        return ()
-    try:
-        with Path(given).open("rb") as file:
-            data = file.read(REPLAY_MAX + 1)
-        if len(data) > REPLAY_MAX:
-            raise OptionError(
-                f"--dra-replay: {given}: more than {REPLAY_MAX} bytes; want histories in files of "
-                "at most that, played one file after the other"
-            )
-        return histories.from_file(data.decode("utf-8"))
-    except (OSError, ValueError) as error:
-        raise OptionError(f"--dra-replay: {given}: {error}") from error
 
 
 def _benches(settings: Settings, profile: DriverProfile) -> int:

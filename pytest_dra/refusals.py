@@ -101,6 +101,17 @@ def check_later_features(settings: Settings) -> None:
             f"--dra-cluster={cluster}; use --dra-allocator={REFERENCE}, or --dra-cluster={KIND}"
         )
     driver = settings["dra_driver"]
+    previous = settings["dra_driver_previous"]
+    if previous and not is_image(driver):
+        raise OptionError(
+            f"--dra-driver-previous={previous}: goes with an image under test: --dra-driver=IMAGE; "
+            "the previous release of a process is launch.previous.command in the profile"
+        )
+    if previous and is_whole(cluster):
+        raise OptionError(
+            f"--dra-driver-previous={previous}: updates are judged at wire depth; leave it out, or "
+            f"use --dra-cluster={EMBEDDED}"
+        )
     if is_whole(cluster):
         _check_deployable(driver)
         _check_installed(settings)
@@ -111,12 +122,16 @@ def check_later_features(settings: Settings) -> None:
             f"--dra-driver={INSTALLED}: on which cluster? Name it: --dra-cluster={KUBECONFIG}:"
             f"CONTEXT, or --dra-cluster={KIND} with --dra-reuse=NAME"
         )
-    elif driver and not _is_process(driver):
+    elif is_image(driver) and cluster != EMBEDDED:
         raise OptionError(
-            f"--dra-driver={driver}: running an image at wire depth is not in this release yet; "
-            "use 'exec:COMMAND LINE' to run the driver's program, 'attach', or 'fake', or judge "
-            f"the image on a cluster: --dra-cluster={KIND}"
+            f"--dra-driver={driver}: an image is run round the embedded API server, which it finds "
+            f"as from within a pod; use --dra-cluster={EMBEDDED}, or {KIND}"
         )
+
+
+def is_image(driver: str) -> bool:
+    """True for a driver that is named by its image."""
+    return bool(driver) and driver != INSTALLED and not _is_process(driver)
 
 
 def _check_deployable(driver: str) -> None:

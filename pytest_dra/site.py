@@ -142,6 +142,7 @@ class Site:
             replay=plan.replay,
             patient=plan.patient,
             abroad=self._abroad,
+            fleet=plan.fleet,
         )
         return AttachedBench(setup, plan.attachment) if plan.attachment else Bench(setup)
 

@@ -117,7 +117,13 @@ class CrashPoints:
     def _strike(self, moment: dict[str, Any], call: Call) -> Strike:
         places = self._instance.directories
         roots = (places.plugins_dir, places.cdi_dir, places.static_cdi_dir)
-        groups = [process.pid for process in self._instance.driver.processes.values()]
+        processes = self._instance.driver.processes.values()
+        if not all(process.in_hand for process in processes):
+            raise UnsupportedEnvironment(
+                "the driver's process is another user's, who cannot be stopped at a given write",
+                way_out="run pytest as root, or with an engine that runs as your user",
+            )
+        groups = [process.pid for process in processes]
         self._say({"do": "arm", "groups": groups, "roots": [str(root) for root in roots], **moment})
         self._answer()
         self._say({"do": "go"})

@@ -132,7 +132,7 @@ class Instance:
             timeline=timeline,
             node=node.name,
             driver_name=driver_name or "",
-            jail=node.jail,
+            lodging=node.lodging,
             account=node.account,
         )
         self.driver = self._launch(components, instance=name)

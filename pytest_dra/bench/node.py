@@ -16,6 +16,8 @@ from pytest_dra.bench.abroad import Abroad
 from pytest_dra.clusters.protocol import Accounts
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.containers.box import Box
+from pytest_dra.containers.fleet import Fleet
 from pytest_dra.embedded.incluster import ACCOUNT_DIR
 from pytest_dra.kube import KubeError
 from pytest_dra.launch import Jail
@@ -26,6 +28,9 @@ from pytest_dra.spec import UnsupportedEnvironment
 
 IN_MEMORY = ("/run", "/var/run", "/tmp", "/dev/shm")  # noqa: S108 - compared, never used as paths
 """What nodes keep in memory: empty after a reboot."""
+
+READABLE = 0o644
+"""Mode of a ServiceAccount's files in a pod."""
 
 BOOT_ID_BYTES = 64
 """More than a UUID and its newline."""
@@ -46,6 +51,7 @@ class Node:
         in_cluster: the driver finds the API server as from within a pod; only with a jail.
         trees: what the driver sees at further paths in the jail (``launch.trees``).
         abroad: looks at the host for what the driver makes there; without a jail only.
+        fleet: the driver runs in containers of it, in place of a jail.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class Node:
         in_cluster: bool = False,
         trees: Mapping[str, Path] = MappingProxyType({}),
         abroad: Abroad | None = None,
+        fleet: Fleet | None = None,
     ) -> None:
         self.name = name
         self.account: Mapping[str, str] = MappingProxyType({})
@@ -67,15 +74,28 @@ class Node:
         self._cluster = cluster
         self._reads_boot_id = reads_boot_id
         self._own: dict[str, Path] = {}
-        if jailed:
+        if jailed or fleet is not None:
             self._own = {inside: directories.make_own() for inside in writable}
-        extra = dict(self._own)
-        self._account_dir = directories.make_own() if jailed and in_cluster else None
-        if self._account_dir is not None:
-            extra[ACCOUNT_DIR] = self._account_dir
-        self.jail = Jail(directories, extra=extra, trees=trees) if jailed else None
-        self.abroad = abroad if self.jail is None else None
-        self._boot_id = self.jail.boot_id if self.jail is not None else _host_boot_id()
+        in_pod = fleet is not None or (jailed and in_cluster)
+        self._account_dir = directories.make_own() if in_pod else None
+        self.lodging: Jail | Box | None = None
+        if fleet is not None and self._account_dir is not None:
+            self.lodging = Box(
+                directories,
+                fleet=fleet,
+                writable=self._own,
+                trees=trees,
+                account=self._account_dir,
+            )
+        elif jailed:
+            account = {ACCOUNT_DIR: self._account_dir} if self._account_dir is not None else {}
+            self.lodging = Jail(directories, extra={**self._own, **account}, trees=trees)
+        self.abroad = abroad if self.lodging is None else None
+        self._boot_id = self._hidden_boot_id() or _host_boot_id()
+
+    def _hidden_boot_id(self) -> str:
+        """The boot id that the driver sees, where that is not the host's."""
+        return self.lodging.boot_id if isinstance(self.lodging, Jail) else ""
 
     def make(self) -> None:
         """Make the Node object, or bring the one that is there up to date."""
@@ -105,13 +125,16 @@ class Node:
             self.account = self._cluster.driver_account(
                 self._account_dir, instance=instance, node=self.name
             )
+            for file in self._account_dir.iterdir():
+                # As in a pod, for containers whose user is not ours; the directory round it is.
+                file.chmod(READABLE)
         path = self.directories.kubeconfig
         return self._cluster.driver_kubeconfig(path, instance=instance, node=self.name)
 
     @property
     def own_paths(self) -> tuple[str, ...]:
         """The driver's directories by all names that it may call them."""
-        inside = self.jail.private if self.jail is not None else ()
+        inside = self.lodging.private if self.lodging is not None else ()
         return (str(self.directories.root), *inside)
 
     def outside(self, path: str | Path) -> Path:
@@ -122,12 +145,12 @@ class Node:
         """
         if not Path(path).is_absolute():
             path = os.path.normpath(Path.cwd() / path)
-        return self.jail.outside(path) if self.jail is not None else Path(path)
+        return self.lodging.outside(path) if self.lodging is not None else Path(path)
 
     def reached(self, path: str | Path) -> Path:
         """Where that lies for us which the driver reaches at ``path``, or has made in the
         registry: links in the jail lead where they lead for the driver."""
-        return self.jail.reached(path) if self.jail is not None else Path(path)
+        return self.lodging.reached(path) if self.lodging is not None else Path(path)
 
     def must_reboot_truly(self) -> None:
         """Refuse a reboot of which the driver could tell that it was none.
@@ -135,7 +158,7 @@ class Node:
         Raises:
             UnsupportedEnvironment: the driver may look at the boot id, and it is the host's.
         """
-        if self.jail is None and self._reads_boot_id:
+        if not self._hidden_boot_id() and self._reads_boot_id:
             raise UnsupportedEnvironment(
                 "a driver that looks at the kernel's boot id would not believe the reboot",
                 way_out="--dra-jail, or driver.reads_boot_id: false in the profile for a driver"
@@ -153,15 +176,17 @@ class Node:
         for inside, directory in self._own.items():
             if any(inside == top or inside.startswith(f"{top}/") for top in IN_MEMORY):
                 empty(directory)
-        if self.jail is not None:
-            self.jail.reboot()
-        self._boot_id = self.jail.boot_id if self.jail is not None else str(uuid.uuid4())
+        if isinstance(self.lodging, Jail):
+            self.lodging.reboot()
+        self._boot_id = self._hidden_boot_id() or str(uuid.uuid4())
 
     def wipe(self) -> None:
         """Empty everything that a driver can write to."""
         self.directories.wipe()
         for directory in self._own.values():
             empty(directory)
+        if isinstance(self.lodging, Box):
+            self.lodging.wipe()
 
     def wipe_slices(self, driver: str | None) -> None:
         """Delete the node's slices of one driver, or of all, as its kubelet does.

@@ -18,7 +18,7 @@ from pytest_dra.clusters.protocol import Trouble
 from pytest_dra.embedded.trouble import Caused
 from pytest_dra.embedded.trouble import Scope
 from pytest_dra.launch import LaunchError
-from pytest_dra.launch.jail import CDI_DIR
+from pytest_dra.launch.view import CDI_DIR
 from pytest_dra.spec import UnsupportedEnvironment
 
 FALL_BACKS = 3
@@ -32,12 +32,13 @@ BROKEN = 500
 def unwritable_cdi(bench: Bench) -> Iterator[None]:
     """A plain file in the place of the CDI directory, which stops root as well.
 
-    A jailed driver has the directory itself at the usual path, where it cannot write meanwhile.
+    A driver in a jail or a container has the directory itself at the usual path, where it cannot
+    write meanwhile.
     """
     directory = bench.instance.directories.cdi_dir
     with (
         bench.timeline.disturbance("unwritable CDI directory"),
-        _read_only_in_jail(bench),
+        _read_only_inside(bench),
         _file_in_place_of(directory),
     ):
         yield
@@ -56,17 +57,19 @@ def _file_in_place_of(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _read_only_in_jail(bench: Bench) -> Iterator[None]:
+def _read_only_inside(bench: Bench) -> Iterator[None]:
     instance = bench.instance
-    jail = instance.place.jail
-    if jail is None:
+    lodging = instance.place.lodging
+    if lodging is None:
         yield
         return
     with ExitStack() as stack:
         try:
-            stack.enter_context(jail.read_only(CDI_DIR, instance.driver.pids))
+            stack.enter_context(lodging.read_only(CDI_DIR, instance.driver.pids))
         except LaunchError as error:
-            raise UnsupportedEnvironment(str(error), way_out="run without --dra-jail") from error
+            raise UnsupportedEnvironment(
+                str(error), way_out="run pytest as root, or without --dra-jail"
+            ) from error
         yield
 
 

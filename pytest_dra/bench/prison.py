@@ -27,13 +27,13 @@ UNKNOWN_MAX: Final = 3
 
 @contextmanager
 def jailed(bench: Bench) -> Iterator[Instance]:
-    """The driver under test if it is jailed, else one beside it that is.
+    """The driver under test if it is jailed or in a container, else one beside it that is.
 
     Raises:
         UnsupportedEnvironment: no process can be jailed here, or the hardware is real and there
             is none for a second driver.
     """
-    if bench.setup.jailed:
+    if bench.setup.confined:
         yield bench.instance
         return
     if bench.profile.launch.hardware is Hardware.REAL:
@@ -67,7 +67,7 @@ def made_abroad(bench: Bench) -> Mapping[str, str]:
     What others may have made is a remark.
     """
     seen = bench.setup.abroad
-    if seen is None or bench.setup.jailed:
+    if seen is None or bench.setup.confined:
         return {}
     abroad.look(bench.instance)
     if seen.unknown:
@@ -122,8 +122,8 @@ def made_outside(instance: Instance) -> list[str]:
     Raises:
         UnsupportedEnvironment: the kernel does not show it.
     """
-    jail = instance.place.jail
+    lodging = instance.place.lodging
     try:
-        return jail.made_outside(instance.driver.pids) if jail is not None else []
+        return lodging.made_outside(instance.driver.pids) if lodging is not None else []
     except LaunchError as error:
         raise UnsupportedEnvironment(str(error), way_out="run as the driver's user") from error

@@ -28,8 +28,9 @@ def previous(bench: Bench) -> Iterator[Tree]:
     """
     if not bench.setup.previous:
         raise UnsupportedEnvironment(
-            "launch.previous names an image, and drivers are run as processes",
-            way_out="launch.previous.command in the profile",
+            "launch.previous is an image and the driver a process, or the other way round",
+            way_out="--dra-driver=IMAGE with --dra-driver-previous=IMAGE, or for a process "
+            "launch.previous.command in the profile",
         )
     driver = bench.instance.driver
     current = driver.components

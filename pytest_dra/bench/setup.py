@@ -14,6 +14,7 @@ from pytest_dra.bench.patience import LIFTED_S
 from pytest_dra.bench.patience import kubelet_settings
 from pytest_dra.bench.soak import Soak
 from pytest_dra.clusters.protocol import Cluster
+from pytest_dra.containers.fleet import Fleet
 from pytest_dra.launch import Component
 from pytest_dra.launch import Keeper
 from pytest_dra.launch import NodeDirectories
@@ -33,7 +34,8 @@ class Setup:
     ``registry_bytes``: so long is the path of the registry at least.
     ``patient``: deadlines are lifted. ``makes``: an instance, from its arguments.
     ``soak``: whether cases do more than usual. ``replay``: histories to play instead.
-    ``abroad``: looks for what drivers make outside their directories.
+    ``abroad``: looks for what drivers make outside their directories. ``fleet``: drivers run in
+    its containers.
     """
 
     cluster: Cluster
@@ -51,7 +53,13 @@ class Setup:
     soak: Soak = dataclasses.field(default_factory=Soak)
     replay: tuple[str, ...] = ()
     abroad: Abroad | None = None
+    fleet: Fleet | None = None
     makes: Callable[..., Instance] = Instance
+
+    @property
+    def confined(self) -> bool:
+        """True if drivers see other directories than the host's at the usual paths."""
+        return self.jailed or self.fleet is not None
 
     def instance(self, letter: str, *, nodes: set[str], devices: int | None = None) -> Instance:
         """A driver on a node and directories of its own, not yet started.
@@ -59,6 +67,8 @@ class Setup:
         ``devices``: how many it shall find, where ``launch.inventory`` can say so.
         The node's name cannot be the host's, so that a driver that asks the host is found out.
         """
+        if self.fleet is not None:
+            self.fleet.promise(self.keeper)
         name = f"{letter}-{secrets.token_hex(RANDOM_BYTES)}"
         node = Node(
             f"node-{name}",
@@ -72,6 +82,7 @@ class Setup:
             in_cluster=self.profile.launch.in_cluster,
             trees=self.profile.launch.trees,
             abroad=self.abroad,
+            fleet=self.fleet,
         )
         return self.makes(
             name=name,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 from typing import Final
 
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 from pytest_dra.launch.tool import find
+
+ROOT: Final = 0
+"""The user id of root."""
 
 DOCKER: Final = "docker"
 PODMAN: Final = "podman"
@@ -24,7 +29,7 @@ BUILD_S: Final = 900.0
 """Longest build of an image: a base image may have to be pulled first."""
 
 SAVE_S: Final = 300.0
-"""Longest export of an image: gigabytes to a slow disk."""
+"""Longest export or import of an image: gigabytes to a slow disk."""
 
 
 class Engine:
@@ -44,6 +49,7 @@ class Engine:
         *,
         timeout_s: float = ANSWER_S,
         stdin: bytes = b"",
+        source: IO[bytes] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> str:
         """Ask the engine; its output.
@@ -51,7 +57,9 @@ class Engine:
         Raises:
             ToolError: it refuses, or does not answer.
         """
-        return call([self.program, *arguments], timeout_s=timeout_s, stdin=stdin, env=env)
+        return call(
+            [self.program, *arguments], timeout_s=timeout_s, stdin=stdin, source=source, env=env
+        )
 
     def must_answer(self) -> None:
         """Check that the engine can be used.
@@ -67,6 +75,12 @@ class Engine:
                 f"{self.name} does not answer: {said}. Start it, or see whether this user may use "
                 f"it ('{self.program} info' must work)"
             ) from error
+
+    def is_rootless(self) -> bool:
+        """True if it runs as this user, who is root in its containers. Raises ToolError."""
+        if self.name == PODMAN:
+            return os.geteuid() != ROOT
+        return "rootless" in self.call(["info", "--format", "{{json .SecurityOptions}}"])
 
     def has_image(self, image: str) -> bool:
         """True if the engine holds an image of this name."""
@@ -122,6 +136,20 @@ class Engine:
             )
             for each in every
         }
+
+    def load(self, archive: IO[bytes]) -> None:
+        """Load a Docker archive. Raises ToolError."""
+        self.call(["load"], timeout_s=SAVE_S, source=archive)
+
+    def running(self, container: str) -> tuple[str, int]:
+        """Id of a container, and of its first process; 0 unless it runs. Raises ToolError."""
+        said = self.call(["container", "inspect", "--format", "{{.Id}} {{.State.Pid}}", container])
+        id, _, pid = said.strip().partition(" ")
+        return id, int(pid) if pid.isdecimal() else 0
+
+    def signal(self, container: str, number: int) -> None:
+        """Send a signal to the first process of a container. Raises ToolError."""
+        self.call(["kill", f"--signal={number}", container])
 
     def remove_container(self, name: str) -> None:
         """End a container and remove it with its volumes. Raises ToolError."""

@@ -17,6 +17,9 @@ _BOOT_ID: Final = _PROC / "sys/kernel/random/boot_id"
 _AFTER_NAME: Final = b") "
 """Ends the name in ``/proc/PID/stat``, which may hold anything."""
 
+OWNED: Final = "pytest-dra.dev/owner"
+"""Label of containers and networks of a run: the process that the run is."""
+
 SEPARATOR: Final = "/"
 """Between the parts of a label: in none of them."""
 

@@ -296,11 +296,14 @@ def change(how: str, inside: str, pid: str) -> None:
     """
     own = Path("/proc/self/ns/mnt").stat().st_ino
     try:
+        # Before it is entered: a container has a /proc in which we are not.
+        if Path(f"/proc/{pid}/ns/mnt").stat().st_ino == own:
+            raise Refusal(f"process {pid} is not jailed")
         enter(pid)
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return
-    if Path("/proc/self/ns/mnt").stat().st_ino == own:
-        raise Refusal(f"process {pid} is not jailed")
+    except OSError as error:
+        raise Refusal(f"process {pid}: {error.strerror}") from error
     spot = os.path.realpath(inside)
     if how == READ_ONLY:
         forbid_writing(spot)

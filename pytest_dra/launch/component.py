@@ -10,7 +10,9 @@ import string
 from collections.abc import Mapping
 from pathlib import Path
 
+from pytest_dra.launch.containerspec import ContainerSpec
 from pytest_dra.launch.error import LaunchError
+from pytest_dra.launch.filling import fill
 from pytest_dra.launch.inherited import inherited
 
 KUBE_API_QPS = "1000"
@@ -31,12 +33,14 @@ class Component:
 
     ``command`` and the values of ``env`` may hold placeholders such as ``{registry_dir}``; ``{{``
     and ``}}`` are braces. ``registers``: it is expected to appear in the registry directory.
+    ``container``: it runs in one, and ``command`` is what its image is given.
     """
 
     name: str
     command: tuple[str, ...]
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
     registers: bool = True
+    container: ContainerSpec | None = None
 
     def uses(self, placeholder: str) -> bool:
         """True if a command or a variable holds the placeholder."""
@@ -52,7 +56,7 @@ class Component:
         Raises:
             LaunchError: an unknown placeholder, a lone brace, or an empty command.
         """
-        if not self.command:
+        if not self.command and self.container is None:
             raise LaunchError(f"the command of component {self.name!r} is empty")
         where = f"component {self.name!r}"
         return dataclasses.replace(
@@ -62,36 +66,8 @@ class Component:
                 name: fill(text, values, where=f"{where}, variable {name}")
                 for name, text in self.env.items()
             },
+            container=self.container and self.container.filled(values, where=where),
         )
-
-
-def fill(text: str, values: Mapping[str, str], *, where: str) -> str:
-    """``text`` with its placeholders replaced by ``values``.
-
-    Raises:
-        LaunchError: an unknown placeholder or a lone brace; ``where`` begins the sentence.
-    """
-    try:
-        parts = list(string.Formatter().parse(text))
-    except ValueError as error:
-        raise LaunchError(
-            f"{where}: {text!r} has a lone brace ({error}); write {{{{ or }}}} for a brace"
-        ) from error
-    made = []
-    for literal, name, spec, conversion in parts:
-        made.append(literal)
-        if name is None:
-            continue
-        if name not in values or spec or conversion:
-            known = ", ".join(f"{{{known}}}" for known in values)
-            shown = f"{{{name}}}" if name in values else f"placeholder {{{name}}}"
-            problem = "takes no format" if name in values else "is unknown"
-            raise LaunchError(
-                f"{where}: {shown} in {text!r} {problem}; known are {known};"
-                " write {{ or }} for a brace"
-            )
-        made.append(values[name])
-    return "".join(made)
 
 
 def parse_command_line(text: str) -> tuple[str, ...]:
@@ -149,6 +125,40 @@ def variables(values: Mapping[str, str]) -> dict[str, str]:
         "KUBE_API_QPS": KUBE_API_QPS,
         "KUBE_API_BURST": KUBE_API_BURST,
     }
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """What is executed for a component. ``shown``: the command for people, without secrets;
+    ``container``: the name of the one that it runs in."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    shown: str
+    container: str = ""
+
+
+def ready_here(
+    component: Component, *, values: Mapping[str, str], account: Mapping[str, str], cwd: Path
+) -> Ready:
+    """A component as a process of this machine.
+
+    Args:
+        component: with placeholders.
+        values: one value for each of ``profile.PLACEHOLDERS``.
+        account: variables of a pod, if the driver finds the API server as from within one.
+        cwd: where a relative command is looked for.
+
+    Raises:
+        LaunchError: a placeholder is unknown, or the program cannot be run.
+    """
+    filled = component.filled(values)
+    env = environment(values, {**account, **filled.env})
+    if account and KUBECONFIG not in filled.env:
+        # many clients would take it first, and in a pod there is none
+        del env[KUBECONFIG]
+    argv = (find_program(filled, env, cwd=cwd), *filled.command[1:])
+    return Ready(argv=argv, env=env, shown=" ".join(argv))
 
 
 def find_program(component: Component, env: Mapping[str, str], *, cwd: Path) -> str:

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_dra.launch.component import KUBECONFIG
 from pytest_dra.launch.component import Component
-from pytest_dra.launch.component import environment
-from pytest_dra.launch.component import find_program
+from pytest_dra.launch.component import Ready
+from pytest_dra.launch.component import ready_here
 from pytest_dra.launch.directories import NodeDirectories
 from pytest_dra.launch.error import LaunchError
-from pytest_dra.launch.jail import Jail
+from pytest_dra.launch.lodging import Lodging
 from pytest_dra.launch.process import LOG_BYTES
 from pytest_dra.launch.process import TAIL_BYTES
 from pytest_dra.launch.process import Keeper
@@ -39,13 +38,6 @@ class EarlyExit:
     log_tail: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Ready:
-    component: Component
-    argv: tuple[str, ...]
-    env: dict[str, str]
-
-
 class Driver:
     """The processes of one driver instance on one node.
 
@@ -59,8 +51,8 @@ class Driver:
         pod_uid: for ``{pod_uid}`` and POD_UID; a fresh one if empty. It stays across restarts.
         cwd: where relative commands are looked for and run; the current directory if None.
         account: the variables of a pod by which it finds the API server; no KUBECONFIG then.
-        jail: where the components run; in the host's file systems if None. Placeholders are paths
-            outside, which exist inside as well.
+        lodging: where the components run, a jail or containers; in the host's file systems if
+            None. Placeholders are paths outside.
     """
 
     def __init__(
@@ -75,7 +67,7 @@ class Driver:
         driver_name: str = "",
         pod_uid: str = "",
         cwd: Path | None = None,
-        jail: Jail | None = None,
+        lodging: Lodging | None = None,
         account: Mapping[str, str] = MappingProxyType({}),
         log_bytes: int = LOG_BYTES,
     ) -> None:
@@ -86,7 +78,7 @@ class Driver:
         self._keeper = keeper
         self._timeline = timeline
         self._cwd = cwd or Path.cwd()
-        self._jail = jail
+        self._lodging = lodging
         self._account = dict(account)
         self._log_bytes = log_bytes
         self._values = {
@@ -125,12 +117,12 @@ class Driver:
         with self._lock:
             if self.alive:
                 raise LaunchError(f"driver {self.instance} runs already")
-            ready = [self._prepare(component) for component in self.components]
+            ready = {each.name: self._prepare(each) for each in self.components}
             self._processes.clear()
             self._expected.clear()
             try:
-                for one in ready:
-                    self._spawn(one)
+                for name, one in ready.items():
+                    self._spawn(name, one)
             except LaunchError:
                 self.kill()
                 raise
@@ -221,26 +213,22 @@ class Driver:
         process = self._processes.get(name)
         return process.log_tail(max_bytes) if process is not None else ""
 
-    def _prepare(self, component: Component) -> _Ready:
-        filled = component.filled(self._values)
-        env = environment(self._values, {**self._account, **filled.env})
-        if self._account and KUBECONFIG not in filled.env:
-            # many clients would take it first, and in a pod there is none
-            del env[KUBECONFIG]
-        program = find_program(filled, env, cwd=self._cwd)
-        return _Ready(component=filled, argv=(program, *filled.command[1:]), env=env)
+    def _prepare(self, component: Component) -> Ready:
+        ready = self._lodging.ready if self._lodging is not None else ready_here
+        return ready(component, values=self._values, account=self._account, cwd=self._cwd)
 
-    def _spawn(self, ready: _Ready) -> None:
-        name = ready.component.name
+    def _spawn(self, name: str, ready: Ready) -> None:
         process = self._keeper.spawn(
-            self._jail.command(ready.argv) if self._jail is not None else ready.argv,
+            ready.argv,
             env=ready.env,
             cwd=self._cwd,
             log=self._directories.log(self.instance, name),
             log_bytes=self._log_bytes,
         )
         self._processes[name] = process
-        self._note(name, process, "start", detail=" ".join(ready.argv))
+        if self._lodging is not None:
+            process = self._processes[name] = self._lodging.begun(process, ready)
+        self._note(name, process, "start", detail=ready.shown)
         process.when_ended(lambda code: self._note(name, process, "exit", exit_code=code))
 
     def _note_expected(self) -> dict[str, Process]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import os
@@ -12,37 +13,32 @@ import uuid
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from contextlib import contextmanager
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
 from pytest_dra.launch import cell
+from pytest_dra.launch.component import Component
+from pytest_dra.launch.component import Ready
+from pytest_dra.launch.component import ready_here
 from pytest_dra.launch.directories import NodeDirectories
 from pytest_dra.launch.error import LaunchError
+from pytest_dra.launch.process import Process
+from pytest_dra.launch.view import CDI_DIR
+from pytest_dra.launch.view import CELL_SCRIPT
+from pytest_dra.launch.view import CHECK_S
+from pytest_dra.launch.view import KUBELET_DIR
+from pytest_dra.launch.view import PLUGINS_DIR
+from pytest_dra.launch.view import REGISTRY_DIR
+from pytest_dra.launch.view import STATIC_CDI_DIR
+from pytest_dra.launch.view import View
+from pytest_dra.launch.view import absolute
 
-CELL_SCRIPT = Path(cell.__file__)
-
-KUBELET_DIR = "/var/lib/kubelet"
-REGISTRY_DIR = "/var/lib/kubelet/plugins_registry"
-PLUGINS_DIR = "/var/lib/kubelet/plugins"
-CDI_DIR = "/var/run/cdi"
-STATIC_CDI_DIR = "/etc/cdi"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
-"""Where drivers, kubelets and container runtimes look by default."""
+"""Where programs look which boot of a machine they are in."""
 
 WATCHED = ("/etc", "/opt", "/srv", "/var/lib")
 """Directories of the host in which a driver has nothing to make: what it makes there lies in
 memory, is seen by it alone, and is listed by :meth:`Jail.made_outside`."""
-
-NOTHING = "nothing"
-"""Name below the node's root of what does not exist; we never make it."""
-
-LINKS = 40
-"""Links that are followed in one path, as in the kernel."""
-
-CHECK_S = 20.0
-"""Longest trial: an interpreter's start and some hundred mounts on a loaded machine."""
 
 SETTING_BYTES = 32
 """More than the longest value of a kernel setting that is read here."""
@@ -57,7 +53,7 @@ HINTS = (
 forbidding value, value that allows it."""
 
 
-class Jail:
+class Jail(View):
     """Private paths of one node, the same for every component and every start of its driver.
 
     Inside, the usual directories of kubelet and CDI are ``directories``', of ``/var/lib/kubelet``
@@ -83,7 +79,6 @@ class Jail:
         extra: Mapping[str, Path] | None = None,
         trees: Mapping[str, Path] | None = None,
     ) -> None:
-        self._directories = directories
         self._trees = _checked(trees or {})
         self._boot_id_file = directories.root / "boot_id"
         usual = {
@@ -93,10 +88,7 @@ class Jail:
             STATIC_CDI_DIR: directories.static_cdi_dir,
             BOOT_ID: self._boot_id_file,
         }
-        self._places: dict[str, Path | None] = _merged(usual, _checked(extra or {}))
-        # /var/run is a link to /run nearly everywhere, and both names are in use.
-        self._names = {os.path.realpath(inside): inside for inside in self._places}
-        self._names.update((inside, inside) for inside in self._places)
+        super().__init__(directories, _merged(usual, _checked(extra or {})))
         self.boot_id = ""
         self.reboot()
 
@@ -159,95 +151,28 @@ class Jail:
             ) from error
         self.boot_id = boot_id
 
-    @property
-    def private(self) -> tuple[str, ...]:
-        """The private paths as they are called inside, by both names where there are two."""
-        return tuple(self._names)
-
-    def outside(self, path: str | os.PathLike[str]) -> Path:
-        """Where that lies outside which is at ``path`` inside, decided by name alone.
-
-        ``..`` is resolved first, links of the driver are not. A path in ``/var/lib/kubelet`` that
-        does not exist inside leads to one that does not exist outside, never to the host's. What
-        is not private stays as it is.
-        """
-        name = _absolute(os.fspath(path))
-        if name is None:
-            return Path(path)
-        for known in sorted(self._names, key=len, reverse=True):
-            if name == known or name.startswith(f"{known}/"):
-                place = self._places[self._names[known]] or self._directories.root / NOTHING
-                return place / name[len(known) :].lstrip("/")
-        return Path(name)
-
-    def reached(self, path: str | os.PathLike[str]) -> Path:
-        """Where that lies outside which the driver reaches at ``path``, its links followed.
-
-        ``path`` is one inside, or one outside in the node's directories. A link of the driver that
-        leads out of the private paths leads to what does not exist: what is there is not its own.
-        """
-        inside = self._inside(os.fspath(path))
-        if not inside.startswith("/") or "\0" in inside:
-            return Path(path)
-        current, left, links = "/", inside.split("/")[::-1], 0
-        while left:
-            part = left.pop()
-            if part in ("", ".", ".."):
-                current = str(Path(current).parent) if part == ".." else current
-                continue
-            place = self.outside(f"{current}/{part}")
-            if not self._is_private(f"{current}/{part}") or not place.is_symlink():
-                current = f"{current}/{part}"
-                continue
-            links += 1
-            target = self._inside(_target(place))
-            if links > LINKS or not target:
-                return self._directories.root / NOTHING
-            current = "/" if target.startswith("/") else current
-            left += target.split("/")[::-1]
-        if links and not self._is_private(current):
-            return self._directories.root / NOTHING
-        return self.outside(current)
-
-    def _inside(self, path: str) -> str:
-        """The name inside of a path in the node's directories; other paths as they are."""
-        for inside, place in self._places.items():
-            if place is not None and (path == str(place) or path.startswith(f"{place}/")):
-                return inside + path[len(str(place)) :]
-        return path
-
-    def _is_private(self, inside: str) -> bool:
-        name = _absolute(inside)
-        return name is not None and any(
-            name == known or name.startswith(f"{known}/") for known in self._names
-        )
-
-    @contextmanager
-    def read_only(self, inside: str, pids: Sequence[int]) -> Iterator[None]:
-        """Jailed processes cannot write at one of the private paths; root neither.
-
-        Those that have ended are left out. Files that are open stay so.
-
-        Raises:
-            LaunchError: the kernel refuses.
-        """
-        for pid in pids:
-            _change(cell.READ_ONLY, inside, pid)
-        try:
-            yield
-        except BaseException:
-            # What goes wrong on the way back must not hide what has gone wrong before.
-            with suppress(LaunchError):
-                _change_all(cell.WRITABLE, inside, pids)
-            raise
-        _change_all(cell.WRITABLE, inside, pids)
-
     def command(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command that runs ``argv``, a program's path and its arguments, in the jail.
 
         It becomes that program, with the same process id, environment and signals.
         """
         return (*_command(self._places, self._trees), *argv)
+
+    def ready(
+        self,
+        component: Component,
+        *,
+        values: Mapping[str, str],
+        account: Mapping[str, str],
+        cwd: Path,
+    ) -> Ready:
+        """What :func:`ready_here` makes of a component, in the jail."""
+        here = ready_here(component, values=values, account=account, cwd=cwd)
+        return dataclasses.replace(here, argv=self.command(here.argv))
+
+    def begun(self, process: Process, ready: Ready) -> Process:
+        """The process as it is; it is that of the program."""
+        return process
 
     def made_outside(self, pids: Sequence[int]) -> list[str]:
         """What jailed processes have made in :data:`WATCHED`; those that have ended are left out.
@@ -280,18 +205,6 @@ class Jail:
 
     def _leads_to_private(self, path: str) -> bool:
         return any(name == path or name.startswith(f"{path}/") for name in self._names)
-
-
-def _change_all(how: str, inside: str, pids: Sequence[int]) -> None:
-    """Change a mount for all of the processes; the first refusal is told when all were tried."""
-    refused: LaunchError | None = None
-    for pid in pids:
-        try:
-            _change(how, inside, pid)
-        except LaunchError as error:
-            refused = refused or error
-    if refused is not None:
-        raise refused
 
 
 def _merged(usual: Mapping[str, Path | None], extra: Mapping[str, Path]) -> dict[str, Path | None]:
@@ -329,7 +242,7 @@ def _command(
 def _checked(extra: Mapping[str, Path]) -> dict[str, Path]:
     made = {}
     for inside, outside in extra.items():
-        name = _absolute(inside)
+        name = absolute(inside)
         if name is None or name in ("/", BOOT_ID):
             raise LaunchError(
                 f"--dra-jail: the private path {inside!r} is not an absolute path below /"
@@ -342,38 +255,6 @@ def _checked(extra: Mapping[str, Path]) -> dict[str, Path]:
             )
         made[name] = real
     return made
-
-
-def _absolute(path: str) -> str | None:
-    if not path.startswith("/") or "\0" in path:
-        return None
-    return "/" + os.path.normpath(path).lstrip("/")
-
-
-def _change(how: str, inside: str, pid: int) -> None:
-    command = [sys.executable, "-I", "-S", str(CELL_SCRIPT), how, inside, str(pid)]
-    try:
-        done = subprocess.run(
-            command,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=CHECK_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LaunchError(f"{inside} cannot be made {how}: {error}") from error
-    # A process may end while it is looked at.
-    if done.returncode and Path(f"/proc/{pid}").exists():
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("--dra-jail: ")
-        raise LaunchError(f"{inside} cannot be made {how} in the jail: {said}")
-
-
-def _target(link: Path) -> str:
-    try:
-        return str(link.readlink())
-    except OSError:
-        return ""
 
 
 def _way_out() -> str:

@@ -297,10 +297,20 @@ class Process:
     """One process that a :class:`Keeper` has started."""
 
     def __init__(self, keeper: Keeper, number: int, pid: int, log: Path) -> None:
-        self.pid = pid
         self.log = log
+        self._pid = pid
         self._keeper = keeper
         self._number = number
+
+    @property
+    def pid(self) -> int:
+        """Its process id as we see it."""
+        return self._pid
+
+    @property
+    def in_hand(self) -> bool:
+        """True if we can send signals to it and look at it by its id."""
+        return True
 
     @property
     def alive(self) -> bool:

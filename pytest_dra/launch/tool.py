@@ -54,6 +54,7 @@ def call(
     *,
     timeout_s: float,
     stdin: bytes = b"",
+    source: IO[bytes] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> str:
@@ -66,6 +67,7 @@ def call(
         argv: the program and its arguments.
         timeout_s: longest wait for its end.
         stdin: what it reads.
+        source: a file that it reads from there on, in place of ``stdin``.
         env: variables beside those of this process.
         cwd: where it runs; here by default.
 
@@ -73,16 +75,16 @@ def call(
         ToolError: see the class.
     """
     with (
-        tempfile.TemporaryFile() as source,
+        tempfile.TemporaryFile() as given,
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
     ):
-        source.write(stdin)
-        source.seek(0)
+        given.write(stdin)
+        given.seek(0)
         try:
             process = subprocess.Popen(
                 list(argv),
-                stdin=source,
+                stdin=source or given,
                 stdout=out,
                 stderr=err,
                 env={**inherited(), **(env or {})},

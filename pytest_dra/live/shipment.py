@@ -38,6 +38,17 @@ FIRST: Final = (
 )
 """Kinds that others need, in this order; pods come last."""
 
+CLUSTER_WIDE: Final = frozenset(
+    {
+        "Namespace", "CustomResourceDefinition", "PriorityClass", "ClusterRole",
+        "ClusterRoleBinding", "DeviceClass", "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration", "RuntimeClass", "StorageClass", "CSIDriver",
+        "ResourceSlice", "DeviceTaintRule",
+    }
+)  # fmt: skip
+"""Kinds that are in no namespace."""
+
 SHOWN: Final = 80
 """Characters of an object in a message."""
 
@@ -129,7 +140,7 @@ def put_image(objects: Sequence[Json], image: str, *, arguments: Sequence[str] =
         container
         for each in every
         for _, container in each.containers
-        if _name(str(container.get("image"))) == _name(image)
+        if name_of(str(container.get("image"))) == name_of(image)
     ] or [list_at(each.pod, "containers")[0] for each in plugins if list_at(each.pod, "containers")]
     for container in meant:
         container["image"] = image
@@ -148,6 +159,14 @@ def images_of(objects: Iterable[Json]) -> list[str]:
     return list(dict.fromkeys(each for each in found if each))
 
 
-def _name(image: str) -> str:
+def runs(workload: Workload, image: str) -> bool:
+    """True if one of its containers runs an image of the same name, of any registry and tag."""
+    return any(
+        name_of(str(container.get("image"))) == name_of(image)
+        for _, container in workload.containers
+    )
+
+
+def name_of(image: str) -> str:
     """The last part of an image's repository."""
     return image.partition("@")[0].rpartition("/")[2].partition(":")[0]

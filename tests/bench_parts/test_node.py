@@ -12,6 +12,7 @@ from pytest_dra.api.resources import NODES
 from pytest_dra.bench.node import Node
 from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.kube import Client
+from pytest_dra.launch import Jail
 from pytest_dra.launch import Keeper
 from pytest_dra.launch import NodeDirectories
 from pytest_dra.launch.jail import BOOT_ID
@@ -73,8 +74,8 @@ def test_the_node_object_of_a_jailed_driver_has_the_boot_id_of_the_jail(
 ) -> None:
     made = node(cluster, keeper, jailed=True)
     made.make()
-    assert made.jail is not None
-    assert boot_id(cluster) == made.jail.boot_id
+    assert isinstance(made.lodging, Jail)
+    assert boot_id(cluster) == made.lodging.boot_id
 
 
 @pytest.mark.parametrize("jailed", [False, True])
@@ -87,7 +88,8 @@ def test_a_reboot_changes_the_boot_id_of_the_object_that_is_there(
     made.reboot()
     made.make()
     assert boot_id(cluster) != before
-    assert made.jail is None or boot_id(cluster) == made.jail.boot_id
+    assert made.lodging is None or isinstance(made.lodging, Jail)
+    assert made.lodging is None or boot_id(cluster) == made.lodging.boot_id
 
 
 def test_a_reboot_takes_what_lies_in_memory_and_leaves_what_lies_on_the_disk(

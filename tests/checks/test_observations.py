@@ -108,6 +108,13 @@ def test_what_several_timelines_show_is_put_together() -> None:
     assert [each["requests"] for each in both["apiVersions"]] == [2]
 
 
+def test_health_of_no_device_has_no_lease() -> None:
+    empty = HealthReport(instance="a", driver="d", service=V1, devices=())
+    entry = Entry(serial=0, at=1.0, event=empty, disturbed=False)
+    one = observations.merged([found([], None, dataclasses.replace(stream(), reports=(entry,)))])
+    assert f"observed: health by {V1}, once, of no device" in list(observations.lines(one))
+
+
 def test_the_terminal_tells_it_in_few_lines() -> None:
     assert list(observations.lines({})) == []
     asked = [request("list", "resourceslices", version="v1beta1", code=404)]

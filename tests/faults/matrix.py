@@ -1,9 +1,10 @@
 """The whole matrix: every fault against every case, into ``matrix.json``.
 
 ``python -m tests.faults.matrix [--cases PATTERNS] [[--again] FAULT...]`` (``tox -e proof``). The
-file says for each fault which cases failed, errored and were blocked, with the commit and date of the run,
-and which cases were judged. With ``--cases`` the matrix is of these cases and their faults alone.
-With ``--again`` the rows named are put in place of those in the file, each with its own commit.
+file says for each fault which cases failed, errored and were blocked, with the commit and date of
+the run, and which cases were judged. With ``--cases`` the matrix is of these cases and their faults
+alone. With ``--again`` the rows named are put in place of those in the file, each with its own
+commit.
 
 It takes long, and goes on where it was ended: what it has found so far is in ``matrix.part.json``,
 and good for the same commit and cases.

@@ -87,7 +87,7 @@ def _run(how: str, extra: dict[str, Path], keeper: Keeper) -> None:
         timeline=Timeline(),
         instance="A",
         node="node-1",
-        jail=jail,
+        lodging=jail,
     )
     driver.start()
     _round(driver, jail, directories, keeper)

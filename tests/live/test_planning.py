@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.liveplanning import _named
 from pytest_dra.options import OptionError
 from pytest_dra.options import resolve
 from pytest_dra.plan import Plan
 from pytest_dra.planning import plan_of
+from pytest_dra.refusals import check_later_features
 from tests.clusters.stubs import Stub
 
 NOTHING: Mapping[str, object] = {}
@@ -118,3 +121,15 @@ def test_what_cannot_be_used_is_told_with_its_option(
         planned({**programs, **options})
     assert str(caught.value).startswith(told)
     assert "\n" not in str(caught.value)
+
+
+def test_an_image_in_a_file_is_none_for_nodes_that_pull() -> None:
+    with pytest.raises(ClusterError, match="pull their images: give a name, not a file"):
+        _named("./driver.tar", None)
+    assert _named("there:1", None) == "there:1"
+
+
+def test_a_previous_release_is_not_judged_on_a_cluster() -> None:
+    given = {"dra_cluster": "kind", "dra_driver": "a:2", "dra_driver_previous": "a:1"}
+    with pytest.raises(OptionError, match="updates are judged at wire depth; leave it out"):
+        check_later_features(resolve(flag=given.get, ini=NOTHING.get, environ={}))

@@ -44,12 +44,6 @@ def _nothing_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
     ("argument", "text"),
     [
         (
-            "--dra-driver=registry.example/driver:1",
-            "--dra-driver=registry.example/driver:1: running an image at wire depth is not in "
-            "this release yet; use 'exec:COMMAND LINE' to run the driver's program, 'attach', or "
-            "'fake', or judge the image on a cluster: --dra-cluster=kind",
-        ),
-        (
             "--dra-driver=installed",
             "--dra-driver=installed: on which cluster? Name it: --dra-cluster=kubeconfig:CONTEXT, "
             "or --dra-cluster=kind with --dra-reuse=NAME",
@@ -125,6 +119,14 @@ def test_an_option_that_cannot_be_used(runs: Runs, argument: str, text: str) -> 
         assert "\n" not in said
     else:
         assert said == text
+
+
+def test_an_image_is_not_run_round_a_real_api_server(runs: Runs) -> None:
+    said = refused(runs, "--dra-driver=registry.example/driver:1", "--dra-cluster=apiserver")
+    assert said == (
+        "--dra-driver=registry.example/driver:1: an image is run round the embedded API server, "
+        "which it finds as from within a pod; use --dra-cluster=embedded, or kind"
+    )
 
 
 def test_a_process_of_this_machine_is_no_driver_on_a_cluster(runs: Runs) -> None:
