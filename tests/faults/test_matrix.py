@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra.cases import implemented
 from tests.faults import matrix
+from tests.faults.faulty import faults
 from tests.faults.matrix import GOOD
 from tests.faults.matrix import Part
+from tests.faults.matrix import is_as_reviewed
+
+COMMITTED = matrix.MATRIX
 
 ROW = {"failed": ["REG-001"], "errored": [], "not-run": [], "passed": 1}
 CASES = {"REG-001", "REG-002"}
@@ -67,3 +72,12 @@ def test_the_matrix_says_its_commit_date_and_cases(files: Path) -> None:
 )
 def test_exactly_the_right_cases_fail(name: str, row: matrix.Row, reviewed: bool) -> None:  # noqa: FBT001 (a parameter of the test)
     assert matrix.is_as_reviewed(name, row, CASES) is reviewed
+
+
+def test_the_committed_matrix_has_a_row_for_each_fault_and_is_as_it_was_reviewed() -> None:
+    data = json.loads(COMMITTED.read_text("utf-8"))
+    chosen = data["cases"]
+    assert set(chosen) == implemented()
+    assert set(data["faults"]) == set(faults())
+    rows = {GOOD: data["good"], **data["faults"]}
+    assert [name for name, row in rows.items() if not is_as_reviewed(name, row, chosen)] == []
