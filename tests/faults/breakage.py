@@ -68,7 +68,7 @@ BAD: Final = {"apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig", "mode
 
 REMOUNT: Final = (
     "for pid in $(pgrep -f pytest_dra.fake_driver); do"
-    " nsenter -t $pid -m mount -o remount,bind,{how} /var/run/cdi; done"
+    " nsenter -t $pid -m -p mount -o remount,bind,{how} /var/run/cdi; done"
 )
 """Lets the plugin's containers write their CDI directory, or not."""
 
