@@ -49,8 +49,9 @@ class Port:
         if self._site is None:
             return
         site, self._site = self._site, None
-        await site.stop()
+        # Before the port is given up: somebody's connection could begin there at that moment.
         self._kept = self._bound()
+        await site.stop()
         for connection in self._server.connections:
             if connection.transport is not None:
                 reset(connection.transport)
@@ -67,6 +68,7 @@ class Port:
         link = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             link.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             link.bind((HOST, self.number))
         except OSError:
             link.close()

@@ -1,13 +1,15 @@
-"""The same run again and again: ``python -m tests.soak.repeats [--runs N] [--beside M]``.
+"""The same run again: ``python -m tests.soak.repeats [--runs N] [--beside M] [--output DIR]``.
 
 The whole suite on the fake driver, each run in a process and an empty folder of its own, ``M`` of
 them beside each other all the time: with as many as there are processors these are kept busy.
 Prints a line for each run; exits 1 if a case of any of them was neither passed nor not-applicable.
+What such a run has printed is kept in the folder of ``--output``.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import statistics
 import subprocess
 import sys
@@ -30,8 +32,17 @@ OUTPUT_TAIL = 2000
 """Characters of the end of what a run has printed that are shown where it has no report."""
 
 
-def once(arguments: list[str]) -> tuple[float, str]:
-    """Seconds of one run, and what was wrong with it: empty if nothing was."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Repeat:
+    """Seconds of one run, what was wrong with it (empty if nothing was), and what it printed."""
+
+    seconds: float
+    problem: str
+    printed: str = ""
+
+
+def once(arguments: list[str]) -> Repeat:
+    """One run."""
     with tempfile.TemporaryDirectory(prefix="dra-repeats-") as empty:
         began = time.perf_counter()
         argv = [sys.executable, "-m", "pytest", *USUAL, "--dra-driver=fake", *arguments]
@@ -40,9 +51,10 @@ def once(arguments: list[str]) -> tuple[float, str]:
                 argv, cwd=empty, capture_output=True, text=True, timeout=LIMIT_S, check=False
             )
         except subprocess.TimeoutExpired:
-            return time.perf_counter() - began, f"no end within {LIMIT_S:g} s"
+            return Repeat(time.perf_counter() - began, f"no end within {LIMIT_S:g} s")
         seconds = time.perf_counter() - began
-        return seconds, _wrong(done, Path(empty) / "dra-results" / REPORT)
+        problem = _wrong(done, Path(empty) / "dra-results" / REPORT)
+        return Repeat(seconds, problem, done.stdout)
 
 
 def _wrong(done: subprocess.CompletedProcess[str], file: Path) -> str:
@@ -56,7 +68,7 @@ def _wrong(done: subprocess.CompletedProcess[str], file: Path) -> str:
     return "; ".join(told)
 
 
-def runs(count: int, beside: int, arguments: list[str]) -> Iterator[tuple[float, str]]:
+def runs(count: int, beside: int, arguments: list[str]) -> Iterator[Repeat]:
     """So many runs, as they end."""
     with ThreadPoolExecutor(beside) as pool:
         yield from pool.map(lambda _: once(arguments), range(count))
@@ -67,13 +79,17 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tests.soak.repeats")
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--beside", type=int, default=1)
+    parser.add_argument("--output", type=Path, default=None)
     options, more = parser.parse_known_args(arguments)
     wrong: list[str] = []
     seconds: list[float] = []
-    for number, (took, problem) in enumerate(runs(options.runs, options.beside, more), 1):
-        seconds.append(took)
-        wrong += [problem] if problem else []
-        sys.stdout.write(f"{number:3} {took:6.1f} s  {problem or 'passed'}\n")
+    for number, each in enumerate(runs(options.runs, options.beside, more), 1):
+        seconds.append(each.seconds)
+        wrong += [each.problem] if each.problem else []
+        if each.problem and options.output is not None:
+            options.output.mkdir(parents=True, exist_ok=True)
+            (options.output / f"{number}.txt").write_text(each.printed, "utf-8")
+        sys.stdout.write(f"{number:3} {each.seconds:6.1f} s  {each.problem or 'passed'}\n")
         sys.stdout.flush()
     sys.stdout.write(
         f"{len(seconds)} runs, {options.beside} beside each other: {len(wrong)} not passed; "
