@@ -72,11 +72,17 @@ class LiveNode:
             ) from error
 
     def sockets(self) -> list[str]:
-        """Sockets in the registry and in the driver's directory. Raises as :meth:`run`."""
+        """Sockets in the registry and in the driver's directory.
+
+        Raises:
+            UnsupportedEnvironment: the node cannot be looked into.
+        """
         places = (REGISTRY, f"{KUBELET}/plugins/{self._driver}")
-        return sorted(
-            self.run("sh", "-c", 'find "$@" -type s 2>/dev/null; true', "sh", *places).split()
-        )
+        try:
+            found = self.run("sh", "-c", 'find "$@" -type s 2>/dev/null; true', "sh", *places)
+        except ToolError as error:
+            raise UnsupportedEnvironment(str(error), way_out="see why it ended") from error
+        return sorted(found.split())
 
     def must_have_no_ids(self, uid: str) -> None:
         """Judge by the kubelet's checkpoint that Prepare has answered no CDI ids for a claim.

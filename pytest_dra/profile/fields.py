@@ -162,7 +162,7 @@ FIELDS: Final = (
         "A command that lists devices in a container, a line each, and how many lines begin with "
         "each kind for one allocated device; `always`: the same of kinds that each container "
         "has, since nothing is injected for them.",
-        "{ command: [ls, /dev], expect: { gpu: 1 } }",
+        "{ command: [ls, /dev], expect: { gpu: 1 }, always: { urandom: 1 } }",
     ),
     Field(
         "injection.absent_paths",

@@ -112,7 +112,7 @@ def test_health_of_no_device_has_no_lease() -> None:
     empty = HealthReport(instance="a", driver="d", service=V1, devices=())
     entry = Entry(serial=0, at=1.0, event=empty, disturbed=False)
     one = observations.merged([found([], None, dataclasses.replace(stream(), reports=(entry,)))])
-    assert f"observed: health by {V1}, once, of no device" in list(observations.lines(one))
+    assert f"observed: health by {V1}, no report with a device (1)" in list(observations.lines(one))
 
 
 def test_the_terminal_tells_it_in_few_lines() -> None:
