@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is there from Python 3.11 on")
 def test_every_package_is_listed() -> None:
-    import tomllib
-
+    tomllib = pytest.importorskip("tomllib", reason="it is there from Python 3.11 on")
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
     folders = {path.parent for path in (ROOT / "pytest_dra").glob("**/__init__.py")}
     found = {".".join(each.relative_to(ROOT).parts) for each in folders}
