@@ -32,7 +32,8 @@ REQUEST_TIMEOUT_S = 15.0
 """Longest wait for one answer: mostly milliseconds, 3 s where a server waits for a version."""
 
 _REFUSED = 400
-"""Status code."""
+_NOT_FOUND = 404
+"""Status codes."""
 
 
 class Client:
@@ -175,6 +176,16 @@ class Client:
         if uid:
             body["preconditions"] = {"uid": uid}
         return self._request("DELETE", resource.path(namespace=namespace, name=name), body=body)
+
+    def discard(
+        self, resource: Resource, name: str, *, namespace: str | None = None, **how: Any
+    ) -> None:
+        """Delete one object as :meth:`delete` does; nothing if it is gone."""
+        try:
+            self.delete(resource, name, namespace=namespace, **how)
+        except KubeError as error:
+            if error.code != _NOT_FOUND:
+                raise
 
     def delete_collection(
         self, resource: Resource, *, namespace: str | None = None, field_selector: str = ""

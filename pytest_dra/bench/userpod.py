@@ -65,13 +65,9 @@ class ShownPod:
 
     def delete(self, *, wait: bool = True) -> None:
         """Delete it as a user does; its claims are unprepared first."""
-        try:
-            self._client.delete(
-                resources.PODS, self.name, namespace=self.namespace, grace_s=None, uid=self.uid
-            )
-        except KubeError as error:
-            if error.code != NOT_FOUND:
-                raise
+        self._client.discard(
+            resources.PODS, self.name, namespace=self.namespace, grace_s=None, uid=self.uid
+        )
         if wait:
             self.wait_gone()
 

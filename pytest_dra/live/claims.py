@@ -72,13 +72,9 @@ class Claims:
 
     def delete(self, name: str) -> None:
         """Ask for a claim's end; nothing if it is gone."""
-        try:
-            self._client.delete(
-                resources.RESOURCE_CLAIMS, name, namespace=self._namespace, grace_s=None
-            )
-        except KubeError as error:
-            if error.code != _NOT_FOUND:
-                raise
+        self._client.discard(
+            resources.RESOURCE_CLAIMS, name, namespace=self._namespace, grace_s=None
+        )
 
     def generated(self) -> list[str]:
         """Names of the claims in the namespace that pods own."""

@@ -131,13 +131,9 @@ class Pods:
 
     def delete(self, pod: Pod, *, grace_s: int | None = None) -> None:
         """Ask for the pod's end; nothing if it is gone."""
-        try:
-            self._client.delete(
-                resources.PODS, pod.name, namespace=pod.namespace, grace_s=grace_s, uid=pod.uid
-            )
-        except KubeError as error:
-            if error.code != _NOT_FOUND:
-                raise
+        self._client.discard(
+            resources.PODS, pod.name, namespace=pod.namespace, grace_s=grace_s, uid=pod.uid
+        )
 
     def must_go(self, pod: Pod, *, nudged: bool = False) -> None:
         """Wait until a deleted pod is gone.
