@@ -69,12 +69,19 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
     context = context_of(settings["dra_cluster"])
     if context is None:
         ways, engine = _kind(settings, profile)
-        return _plan(settings, profile, ways=ways, engine=engine)
+        return _of_node(settings, _plan(settings, profile, ways=ways, engine=engine))
     known: Ways = (partial(_known, context), lambda keeper, _: _known(context, keeper))
-    plan = _plan(settings, profile, ways=known, engine=None)
+    plan = _of_node(settings, _plan(settings, profile, ways=known, engine=None))
     if settings["dra_dry_run"] != "true":
         must_be_allowed(settings, [*plan.objects, *partners_of(plan)])
     return dataclasses.replace(plan, shared=settings["dra_disruptive"] != "true")
+
+
+def _of_node(settings: Settings, plan: LivePlan) -> LivePlan:
+    """The plan for the chosen node, if one is: without the second driver, which is of the whole
+    cluster and would be deployed by each of the runs on other nodes as well."""
+    node = settings["dra_node"]
+    return dataclasses.replace(plan, node=node, partner=None) if node else plan
 
 
 def partners_of(plan: LivePlan) -> list[Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -55,6 +56,7 @@ class LiveDriver:
         version: the cluster's, with the gates that are turned.
         run: value of the label of what is made.
         objects: the driver's own, in the order in which they are made; none where it is installed.
+        node: whose instance is judged; "": the first node's, and what is published anywhere.
     """
 
     def __init__(
@@ -65,8 +67,10 @@ class LiveDriver:
         version: KubernetesVersion,
         run: str,
         objects: Sequence[Json],
+        node: str = "",
     ) -> None:
         self.name = name
+        self.node = node
         self.objects = objects
         self._client = client
         self.environment = environment_of(version, stored=True)
@@ -78,7 +82,7 @@ class LiveDriver:
         self._deployment.apply()
         # What an earlier run has left is wiped by the kubelet after 30 s, and says nothing of this.
         if self.objects:
-            self.sweep()
+            self._wipe(self.everywhere)
         self._gone = False
 
     def adopt(self) -> None:
@@ -99,9 +103,12 @@ class LiveDriver:
             )
 
     def sweep(self) -> None:
-        """Delete the slices that a driver has left which is not there any more."""
+        """Delete its slices, such as a driver has left which is not there any more."""
+        self._wipe(self.slices)
+
+    def _wipe(self, slices: Callable[[], list[Json]]) -> None:
         with suppress(KubeError):
-            for each in self.slices():
+            for each in slices():
                 with suppress(KubeError):
                     self._client.delete(resources.RESOURCE_SLICES, each["metadata"]["name"])
 
@@ -163,22 +170,29 @@ class LiveDriver:
 
     # what it publishes
 
-    def slices(self) -> list[Json]:
-        """Its slices as they are now."""
+    def everywhere(self) -> list[Json]:
+        """Its slices as they are now, those of all nodes."""
         selector = f"spec.driver={self.name}"
         return self._client.list(resources.RESOURCE_SLICES, field_selector=selector)
 
+    def slices(self) -> list[Json]:
+        """Its slices as they are now: of the chosen node and of no single one, or all of them."""
+        return [each for each in self.everywhere() if self._concerns(each)]
+
+    def _concerns(self, item: Json) -> bool:
+        return not self.node or item["spec"].get("nodeName") in (None, self.node)
+
     def must_publish(self) -> list[Json]:
-        """Wait for its first slices.
+        """Wait for its first slices; on a chosen node for those of that one, if it has such.
 
         Raises:
             Violation: there is none in time, with what the driver's pods say.
         """
         within_s = DEPLOYED_S if self.objects else INSTALLED_S
-        found = poll(self.slices, Deadline.after(within_s), every_s=EVERY_S)
+        found = poll(self._published, Deadline.after(within_s), every_s=EVERY_S)
         if not found:
             raise Violation(
-                f"ResourceSlices of {self.name}",
+                f"ResourceSlices of {self.name}" + (f" on node {self.node}" if self.node else ""),
                 got=f"none; {self._told()}",
                 want=f"published within {DEPLOYED_S:g} s after the driver was deployed"
                 if self.objects
@@ -186,8 +200,20 @@ class LiveDriver:
             )
         return found
 
+    def _published(self) -> list[Json]:
+        """Nothing where other nodes have slices and the chosen one has none."""
+        every = self.everywhere()
+        places = {each["spec"].get("nodeName") for each in every} - {None}
+        if self.node and places and self.node not in places:
+            return []
+        return [each for each in every if self._concerns(each)]
+
+    def judged(self) -> list[str]:
+        """The nodes whose instances are judged. Raises as :meth:`nodes` does."""
+        return [self.node] if self.node else self.nodes()
+
     def nodes(self) -> list[str]:
-        """Names of the nodes that have devices of the driver, sorted.
+        """Names of the nodes that have devices of the driver, sorted; a chosen one is the first.
 
         Raises:
             Violation: the driver publishes nothing.
@@ -199,7 +225,10 @@ class LiveDriver:
                 "no slice of the driver belongs to one node",
                 way_out="a cluster on which the driver publishes devices of a node",
             )
-        return sorted(map(str, found))
+        if not self.node:
+            return sorted(map(str, found))
+        every = {each["spec"].get("nodeName") for each in self.everywhere()}
+        return [self.node, *sorted(map(str, every - {None, self.node}))]
 
     def devices(self, device_class: str, *selectors: str) -> list[tuple[Json, Json]]:
         """Slice and device of all that a class and selectors match on the first node.
@@ -242,6 +271,7 @@ class LiveDriver:
         """The pods of the kubelet plugin's DaemonSets."""
         if not self.objects:
             nodes = {str(each["spec"].get("nodeName")) for each in self.slices()}
+            nodes = {self.node} if self.node else nodes
             return installed.plugins_of(self.name, self._client.list(resources.PODS), nodes=nodes)
         names = {
             (each.namespace, each.item["metadata"]["name"]) for each in plugins_of(self.objects)

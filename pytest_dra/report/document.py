@@ -57,6 +57,7 @@ def document(run: RunResult, summary: Summary) -> Json:
         "implementation": _identity(run),
         "environment": {
             "cluster": plain(run.cluster),
+            **({"node": plain(run.node)} if run.node else {}),
             "depth": run.depth.value,
             "depths": [each.value for each in run.depths],
             "kubernetes": run.kubernetes,

@@ -219,6 +219,7 @@ class RunResult:
         kubernetes: the minor, ``"1.37"``.
         depths: at which the run judged.
         cluster: the value of ``--dra-cluster``.
+        node: the one whose instance of the driver was judged, where one was chosen.
         implemented: ids of the cases that this suite has; others never count.
         results: sorted by id and parameter; an implemented case without a result is added as
             deselected.
@@ -246,6 +247,7 @@ class RunResult:
     catalogue: str = ""
     observations: Json = dataclasses.field(default_factory=dict)
     figures: Figures = NONE
+    node: str = ""
 
     def __post_init__(self) -> None:
         have = {each.case.id for each in self.results}
