@@ -16,6 +16,7 @@ from pytest_dra.conformance.test_slice_live import test_slice_006_pool_of_each_n
 from pytest_dra.kube import Client
 from pytest_dra.live import LiveBench
 from pytest_dra.live import driver as module
+from pytest_dra.live import installed
 from pytest_dra.live.bench import LiveSetup
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.options import OptionError
@@ -103,7 +104,7 @@ def test_the_plugin_of_an_installed_driver_is_that_of_the_node(
         asked.append(nodes)
         return []
 
-    monkeypatch.setattr(module.installed, "plugins_of", plugins_of)
+    monkeypatch.setattr(installed, "plugins_of", plugins_of)
     driver_on(client, "node-2").plugin_pods()
     assert asked == [{"node-2"}]
 
