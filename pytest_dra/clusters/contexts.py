@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from typing import Final
@@ -69,6 +70,9 @@ def _of_account(environ: Mapping[str, str], account: Path) -> Json:
     """A kubeconfig of the account that a pod has, as client libraries find it."""
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "")
     address = f"[{host}]" if ":" in host else host
+    context = {"cluster": IN_CLUSTER, "user": IN_CLUSTER}
+    with suppress(OSError):
+        context["namespace"] = (account / "namespace").read_text("utf-8").strip()
     cluster = {
         "server": f"https://{address}:{port or HTTPS_PORT}",
         "certificate-authority": str(account / "ca.crt"),
@@ -77,7 +81,7 @@ def _of_account(environ: Mapping[str, str], account: Path) -> Json:
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": IN_CLUSTER,
-        "contexts": [{"name": IN_CLUSTER, "context": {"cluster": IN_CLUSTER, "user": IN_CLUSTER}}],
+        "contexts": [{"name": IN_CLUSTER, "context": context}],
         "clusters": [{"name": IN_CLUSTER, "cluster": cluster}],
         "users": [{"name": IN_CLUSTER, "user": {"tokenFile": str(account / "token")}}],
     }
@@ -132,6 +136,11 @@ def written(config: Json, file: Path) -> Path:
     with os.fdopen(descriptor, "w", encoding="utf-8") as target:
         yaml.safe_dump(config, target, sort_keys=False)
     return file
+
+
+def namespace_of(config: Json) -> str:
+    """The namespace of a kubeconfig with one context."""
+    return str(config["contexts"][0]["context"].get("namespace") or "default")
 
 
 def server_of(config: Json) -> str:

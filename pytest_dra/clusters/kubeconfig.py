@@ -28,11 +28,15 @@ _FORBIDDEN: Final = 403
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
-    """What a server says of itself: the context by which it was found, address and version."""
+    """What a server says of itself: the context by which it was found, address and version.
+
+    ``namespace``: the context's.
+    """
 
     context: str
     server: str
     version: str
+    namespace: str = "default"
 
 
 class KubeconfigCluster:
@@ -79,7 +83,7 @@ class KubeconfigCluster:
                 )
         except KubeError as error:
             raise ClusterError(f"context {name}: {_told(error, server)}") from error
-        self._facts = Facts(name, server, version)
+        self._facts = Facts(name, server, version, contexts.namespace_of(config))
 
     def stop(self) -> None:
         """Forget the credentials; nothing of the cluster ends."""

@@ -80,7 +80,7 @@ def needs_of(
     Raises:
         ClusterError: the cluster serves no objects of a kind.
     """
-    found = [*_own(namespace), *_seen()]
+    found = suites_needs(namespace=namespace)
     kinds: dict[tuple[str, str], Resource] = {}
     for item in objects:
         key = (str(item["apiVersion"]), str(item["kind"]))
@@ -91,6 +91,11 @@ def needs_of(
     found += _allocating() if allocates else []
     found += _disturbing() if disturbs else []
     return list(dict.fromkeys(found))
+
+
+def suites_needs(*, namespace: str) -> list[Need]:
+    """What a run does whatever it deploys: all that it needs where a driver is installed."""
+    return [*_own(namespace), *_seen()]
 
 
 def _each(
