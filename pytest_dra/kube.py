@@ -333,8 +333,9 @@ def _read_token(file: Path, configuration: Any) -> None:
     """Take the token that the file has now; one that cannot be read leaves the known one."""
     with suppress(OSError, UnicodeDecodeError):
         token = file.read_text("ascii").strip()
-        if token:
-            configuration.api_key["BearerToken"] = f"Bearer {token}"
+        # Releases of the library name the key differently; a kubeconfig brings one at most.
+        for key in configuration.api_key if token else ():
+            configuration.api_key[key] = f"Bearer {token}"
 
 
 def _read_twice(configured: Callable[[], Any]) -> Any:

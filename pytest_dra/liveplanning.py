@@ -36,6 +36,7 @@ from pytest_dra.live.shipment import objects_of
 from pytest_dra.live.shipment import ordered
 from pytest_dra.live.shipment import put_image
 from pytest_dra.livefinding import must_be_allowed
+from pytest_dra.livefinding import must_have_its_node
 from pytest_dra.options import REFERENCE
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -72,6 +73,8 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
         return _of_node(settings, _plan(settings, profile, ways=ways, engine=engine))
     known: Ways = (partial(_known, context), lambda keeper, _: _known(context, keeper))
     plan = _of_node(settings, _plan(settings, profile, ways=known, engine=None))
+    if settings["dra_node"]:
+        must_have_its_node(settings)
     if settings["dra_dry_run"] != "true":
         must_be_allowed(settings, [*plan.objects, *partners_of(plan)])
     return dataclasses.replace(plan, shared=settings["dra_disruptive"] != "true")

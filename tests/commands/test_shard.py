@@ -210,6 +210,7 @@ def test_a_run_in_a_pod_that_is_ended_is_interrupted() -> None:
 def published(client: Client) -> None:
     """Two nodes of a driver; on one of them nothing is offered."""
     for node, devices in (("node-a", [{"name": "gpu-0"}]), ("node-b", [])):
+        client.create(resources.NODES, {"metadata": {"name": node}})
         client.create(
             resources.RESOURCE_SLICES,
             {
