@@ -55,6 +55,9 @@ RESULTS: Final = f"{TEMPORARY}/sonobuoy/results"
 SONOBUOY: Final = "sonobuoy-serviceaccount"
 """The account that Sonobuoy makes; it may do everything, unless it was told otherwise."""
 
+NODE: Final = Need(verb="get", resource=resources.NODES)
+"""Lets a shard see whether its node is still there."""
+
 METRICS: Final = Need(verb="get", resource=resources.NODES, subresource="proxy")
 """Lets a shard read how long calls took, as the kubelet counts them; it lets others do far more."""
 
@@ -102,7 +105,8 @@ class Plan:
 def job(plan: Plan) -> list[Json]:
     """An Indexed Job with all that it needs, in the order in which kubectl makes it."""
     account = [{"kind": "ServiceAccount", "name": plan.name, "namespace": plan.namespace}]
-    everywhere = [*suites_needs(namespace=ANY_NAMESPACE), *([METRICS] if plan.metrics else [])]
+    looks = [NODE, *([METRICS] if plan.metrics else [])]
+    everywhere = [*suites_needs(namespace=ANY_NAMESPACE), *looks]
     here = [Need(verb=verb, resource=resources.CONFIG_MAPS) for verb in ("create", "get", "update")]
     return [
         _named("v1", "Namespace", plan, plan.namespace),

@@ -15,6 +15,7 @@ from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.commands import reportshard
 from pytest_dra.commands.jobobjects import METRICS
+from pytest_dra.commands.jobobjects import NODE
 from pytest_dra.commands.report import run
 from pytest_dra.kube import KubeError
 from pytest_dra.live.deployment import namespace_of
@@ -113,7 +114,7 @@ def test_its_account_may_do_what_a_shard_does_and_no_more(
     made(embedded, _all(capsys))
     user = "system:serviceaccount:pytest-dra:dra-conformance"
     account = embedded.admin().acting_as(user, extra={})
-    must_be_granted(account, suites_needs(namespace="dra-run"))
+    must_be_granted(account, [*suites_needs(namespace="dra-run"), NODE])
     kept = {"metadata": {"name": "kept"}}
     account.create(resources.CONFIG_MAPS, kept, namespace="pytest-dra")
     account.replace(resources.CONFIG_MAPS, kept, namespace="pytest-dra")
