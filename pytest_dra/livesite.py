@@ -26,13 +26,13 @@ from pytest_dra.launch import Keeper
 from pytest_dra.launch.inherited import inherited
 from pytest_dra.launch.tool import python_path
 from pytest_dra.live import LiveBench
-from pytest_dra.live.bench import LiveSetup
 from pytest_dra.live.leftovers import ended_runs
 from pytest_dra.live.leftovers import remove_run
 from pytest_dra.live.leftovers import removing
 from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.meeting import Met
 from pytest_dra.live.plan import LivePlan
+from pytest_dra.live.setup import LiveSetup
 from pytest_dra.outcome import BenchError
 from pytest_dra.outcome import Outcome
 from pytest_dra.outcome import ended
@@ -165,6 +165,7 @@ class LiveSite:
                     self._plan.feature_gates
                 ),
                 objects=live.objects,
+                previous=live.previous,
                 images=live.images,
                 pod_image=live.pod_image,
                 own_allocator=live.own_allocator,

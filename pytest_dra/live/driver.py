@@ -125,27 +125,37 @@ class LiveDriver:
                 self.install()
 
     @contextmanager
-    def without_plugin(self) -> Iterator[None]:
-        """No plugin runs on any node meanwhile; classes, roles and controllers stay.
+    def without_plugin(self, *, instead: Sequence[Json] = ()) -> Iterator[None]:
+        """No plugin runs on any node meanwhile, or other DaemonSets do in the place of its own.
+
+        Classes, roles and controllers stay.
 
         Raises:
             UnsupportedEnvironment: the driver is not ours, or has no DaemonSet.
             ClusterError: its pods do not go.
-            Violation: they do not come back.
+            Violation: they do not come back, or those in their place do not come.
         """
         plugins = [each.item for each in self.plugins()]
         before = self.plugin_pods()
         try:
-            left = self._deployment.remove_some(plugins)
-            gone = poll(
-                lambda: not self.plugin_pods(), Deadline.after(RESTARTED_S), every_s=EVERY_S
-            )
-            if left or not gone:
-                raise ClusterError(f"the plugin of {self.name} does not go: {self._told()}")
+            self._take_away(plugins)
+            if instead:
+                self._deployment.apply_again(instead)
+                self._must_be_ready(len(before))
             yield
         finally:
+            if instead:
+                self._take_away(instead)
             self._deployment.apply_again(plugins)
             self._must_be_ready(len(before))
+
+    def _take_away(self, plugins: Sequence[Json]) -> None:
+        """Delete DaemonSets and wait for the end of their pods. Raises ClusterError."""
+        left = self._deployment.remove_some(plugins)
+        deadline = Deadline.after(RESTARTED_S)
+        gone = poll(lambda: not self.plugin_pods(), deadline, every_s=EVERY_S)
+        if left or not gone:
+            raise ClusterError(f"the plugin of {self.name} does not go: {self._told()}")
 
     def plugins(self) -> list[Workload]:
         """What makes its plugin's pods.
