@@ -30,7 +30,8 @@ def found(settings: Settings) -> Iterator[KubeconfigCluster]:
     Raises:
         OptionError: it cannot be used, or what is done with it fails.
     """
-    cluster = KubeconfigCluster(context_of(settings["dra_cluster"]) or "", keeper=None)
+    context = context_of(settings["dra_cluster"]) or ""
+    cluster = KubeconfigCluster(context, keeper=None, environ=settings.environ)
     try:
         cluster.start()
         yield cluster

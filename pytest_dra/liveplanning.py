@@ -7,6 +7,7 @@ import dataclasses
 import shlex
 import sys
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -73,7 +74,8 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
     if context is None:
         ways, engine = _kind(settings, profile)
         return _plan(settings, profile, ways=ways, engine=engine)
-    known: Ways = (partial(_known, context), lambda keeper, _: _known(context, keeper))
+    new = partial(_known, context, settings.environ)
+    known: Ways = (new, lambda keeper, _: new(keeper))
     plan = _plan(settings, profile, ways=known, engine=None)
     if settings["dra_dry_run"] != "true":
         must_be_allowed(settings, [*plan.objects, *partners_of(plan)])
@@ -88,8 +90,8 @@ def partners_of(plan: LivePlan) -> list[Json]:
         raise OptionError(f"the second driver's manifests: {error}") from error
 
 
-def _known(context: str, keeper: Keeper) -> WholeCluster:
-    return KubeconfigCluster(context, keeper=keeper)
+def _known(context: str, environ: Mapping[str, str], keeper: Keeper) -> WholeCluster:
+    return KubeconfigCluster(context, keeper=keeper, environ=environ)
 
 
 def _kind(settings: Settings, profile: DriverProfile) -> tuple[Ways, Engine]:
