@@ -18,6 +18,7 @@ from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.cases import Declared
 from pytest_dra.cases import declared
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import KubeError
@@ -65,7 +66,7 @@ class LiveSite:
         self._keeper = keeper
         self._cluster: WholeCluster | None = None
         self._bench: LiveBench | None = None
-        self._run = secrets.token_hex(RUN_BYTES)
+        self._run, self._owner = secrets.token_hex(RUN_BYTES), Owner.here()
         self._kept: Keeper | None = None
         self._broken = ""
         self._meeting: Meeting | None = None
@@ -95,7 +96,7 @@ class LiveSite:
         if self._meeting is None or not self._joins:
             return self._live.new(self._keeper())
         met = self._meeting.wait()
-        self._run = met.run
+        self._run, self._owner = met.run, met.owner
         return self._live.join(self._keeper(), met.cluster)
 
     def join(self, meeting: Meeting) -> None:
@@ -106,7 +107,7 @@ class LiveSite:
         """Make cluster and deployment for other processes. Raises as :attr:`bench` does."""
         self._meeting = meeting
         self.bench.driver.must_publish()
-        return Met(cluster=self.cluster.name, run=self._run)
+        return Met(cluster=self.cluster.name, run=self._run, owner=self._owner)
 
     def using(self) -> AbstractContextManager[None]:
         """Use the driver, and nobody disturbs it meanwhile."""
@@ -172,6 +173,7 @@ class LiveSite:
                 partner=live.partner,
                 cdi_library=self._plan.cdi_library,
                 folder=self._folder,
+                owner=self._owner,
                 meeting=self._meeting,
                 joins=self._joins,
             )

@@ -83,12 +83,12 @@ class LiveBench:
             self._client,
             name=setup.driver_name,
             version=setup.version,
-            run=setup.run,
+            marks=self.marks,
             objects=setup.objects,
         )
         self._room = Deployment(
             self._client,
-            run=setup.run,
+            marks=self.marks,
             objects=[room(self.namespace, admin=self.profile.declares("AdminAccess"))],
         )
         self.allocator = allocator_of(setup, self.namespace)
@@ -111,7 +111,7 @@ class LiveBench:
     @property
     def marks(self) -> Json:
         """Labels and annotations of everything that the run makes."""
-        return marks_of(self.run)
+        return marks_of(self.run, self._setup.owner)
 
     @property
     def version(self) -> KubernetesVersion:
@@ -196,7 +196,7 @@ class LiveBench:
         except (ToolError, ShipmentError) as error:
             raise ClusterError(f"the second driver's manifests: {error}") from error
         other = LiveDriver(
-            self._client, name=PARTNER, version=setup.version, run=setup.run, objects=objects
+            self._client, name=PARTNER, version=setup.version, marks=self.marks, objects=objects
         )
         try:
             other.install()

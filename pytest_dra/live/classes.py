@@ -40,7 +40,7 @@ def configured(bench: LiveBench, config: Sequence[Json]) -> Iterator[str]:
         "metadata": {"name": name},
         "spec": {**spec, "config": list(config)},
     }
-    made = Deployment(bench.client, run=bench.run, objects=[item])
+    made = Deployment(bench.client, marks=bench.marks, objects=[item])
     made.apply()
     try:
         yield name

@@ -53,7 +53,7 @@ class LiveDriver:
         client: the suite's own identity.
         name: under which the driver publishes.
         version: the cluster's, with the gates that are turned.
-        run: value of the label of what is made.
+        marks: labels and annotations of what is made.
         objects: the driver's own, in the order in which they are made; none where it is installed.
     """
 
@@ -63,14 +63,14 @@ class LiveDriver:
         *,
         name: str,
         version: KubernetesVersion,
-        run: str,
+        marks: Json,
         objects: Sequence[Json],
     ) -> None:
         self.name = name
         self.objects = objects
         self._client = client
         self.environment = environment_of(version, stored=True)
-        self._deployment = Deployment(client, run=run, objects=objects)
+        self._deployment = Deployment(client, marks=marks, objects=objects)
         self._gone = True
 
     def install(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.partner import Partner
@@ -21,8 +22,8 @@ class LiveSetup:
     """What a bench is made of. ``objects`` are the driver's own, none where it is installed.
 
     ``previous`` are the DaemonSets of the previous release. ``folder`` makes empty folders, for
-    builds. ``meeting``: where processes of the run meet that
-    use the cluster; ``joins``: another one of them has deployed.
+    builds. ``owner`` is the process that the run is: of several that use one cluster the one that
+    has made it. ``meeting``: where they meet; ``joins``: another one of them has deployed.
     """
 
     cluster: WholeCluster
@@ -38,5 +39,6 @@ class LiveSetup:
     partner: Partner | None = None
     cdi_library: str = "1.1.0"
     folder: Callable[[], Path] = lambda: Path()
+    owner: Owner = dataclasses.field(default_factory=Owner.here)
     meeting: Meeting | None = None
     joins: bool = False
