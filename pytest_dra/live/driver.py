@@ -22,6 +22,7 @@ from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live import installed
 from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.pods import must_have_images
 from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import workloads_of
 from pytest_dra.spec import Json
@@ -38,6 +39,15 @@ INSTALLED_S: Final = 10.0
 
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
+
+IMAGES_S: Final = 20.0
+"""How long a node may fail to get an image of the driver: a registry may be busy for a moment."""
+
+ITS_IMAGE: Final = (
+    "build or pull it in the local engine, from which the nodes of kind get it, or name one in a "
+    "registry that the nodes reach"
+)
+"""The way out for pods of the driver."""
 
 LOG_LINES: Final = 50
 """Lines of each container of the driver that are kept of a case."""
@@ -183,9 +193,20 @@ class LiveDriver:
 
         Raises:
             Violation: there is none in time, with what the driver's pods say.
+            ClusterError: the nodes cannot get an image of the driver.
         """
         within_s = DEPLOYED_S if self.objects else INSTALLED_S
-        found = poll(self.slices, Deadline.after(within_s), every_s=EVERY_S)
+
+        patience = Deadline.after(IMAGES_S)
+
+        def look() -> list[Json]:
+            seen = self.slices()
+            late = bool(self.objects) and patience.passed and not seen
+            for pod in self.pods() if late else ():
+                must_have_images(_name_of(pod), pod, way_out=ITS_IMAGE)
+            return seen
+
+        found = poll(look, Deadline.after(within_s), every_s=EVERY_S)
         if not found:
             raise Violation(
                 f"ResourceSlices of {self.name}",
@@ -369,6 +390,10 @@ class LiveDriver:
                     )
                     parts.append(f"--- {metadata['name']} {container['name']}\n{text}")
         return "\n".join(parts)
+
+
+def _name_of(pod: Json) -> str:
+    return f"pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 def _is_ready(pod: Json) -> bool:

@@ -95,6 +95,23 @@ def test_a_driver_that_publishes_nothing_is_told(driver: LiveDriver) -> None:
         driver.must_publish()
 
 
+def test_an_image_that_no_node_can_get_is_not_the_drivers(
+    client: Client, driver: LiveDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "IMAGES_S", 0.0)
+    plugin_pod(client, "plugin")
+    waiting = {"name": "plugin", "state": {"waiting": {"reason": "ErrImagePull"}}}
+    client.patch(
+        resources.PODS,
+        "plugin",
+        {"status": {"containerStatuses": [waiting]}},
+        namespace="dra-fake-driver",
+        subresource="status",
+    )
+    with pytest.raises(ClusterError, match=r"ErrImagePull: the node has no image x .* build or"):
+        driver.must_publish()
+
+
 def test_devices_are_those_of_the_class_on_the_first_node(
     client: Client, driver: LiveDriver
 ) -> None:
