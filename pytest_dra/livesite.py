@@ -18,6 +18,7 @@ from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.cases import Declared
 from pytest_dra.cases import declared
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import KubeError
@@ -26,13 +27,13 @@ from pytest_dra.launch import Keeper
 from pytest_dra.launch.inherited import inherited
 from pytest_dra.launch.tool import python_path
 from pytest_dra.live import LiveBench
-from pytest_dra.live.bench import LiveSetup
 from pytest_dra.live.leftovers import ended_runs
 from pytest_dra.live.leftovers import remove_run
 from pytest_dra.live.leftovers import removing
 from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.meeting import Met
 from pytest_dra.live.plan import LivePlan
+from pytest_dra.live.setup import LiveSetup
 from pytest_dra.outcome import BenchError
 from pytest_dra.outcome import Outcome
 from pytest_dra.outcome import ended
@@ -65,7 +66,7 @@ class LiveSite:
         self._keeper = keeper
         self._cluster: WholeCluster | None = None
         self._bench: LiveBench | None = None
-        self._run = secrets.token_hex(RUN_BYTES)
+        self._run, self._owner = secrets.token_hex(RUN_BYTES), Owner.here()
         self._kept: Keeper | None = None
         self._broken = ""
         self._meeting: Meeting | None = None
@@ -95,7 +96,7 @@ class LiveSite:
         if self._meeting is None or not self._joins:
             return self._live.new(self._keeper())
         met = self._meeting.wait()
-        self._run = met.run
+        self._run, self._owner = met.run, met.owner
         return self._live.join(self._keeper(), met.cluster)
 
     def join(self, meeting: Meeting) -> None:
@@ -106,7 +107,7 @@ class LiveSite:
         """Make cluster and deployment for other processes. Raises as :attr:`bench` does."""
         self._meeting = meeting
         self.bench.driver.must_publish()
-        return Met(cluster=self.cluster.name, run=self._run)
+        return Met(cluster=self.cluster.name, run=self._run, owner=self._owner)
 
     def using(self) -> AbstractContextManager[None]:
         """Use the driver, and nobody disturbs it meanwhile."""
@@ -165,12 +166,14 @@ class LiveSite:
                     self._plan.feature_gates
                 ),
                 objects=live.objects,
+                previous=live.previous,
                 images=live.images,
                 pod_image=live.pod_image,
                 own_allocator=live.own_allocator,
                 partner=live.partner,
                 cdi_library=self._plan.cdi_library,
                 folder=self._folder,
+                owner=self._owner,
                 meeting=self._meeting,
                 joins=self._joins,
             )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,7 +13,6 @@ from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
-from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
@@ -30,6 +27,7 @@ from pytest_dra.live.asking import Ask
 from pytest_dra.live.asking import Use
 from pytest_dra.live.asking import claim_spec
 from pytest_dra.live.asking import pod_spec
+from pytest_dra.live.asking import room
 from pytest_dra.live.calltimes import CallTimes
 from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
@@ -38,17 +36,15 @@ from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
 from pytest_dra.live.giving import allocator_of
 from pytest_dra.live.leftovers import room_name
-from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.node import LiveNode
 from pytest_dra.live.partner import NAME as PARTNER
-from pytest_dra.live.partner import Partner
 from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
 from pytest_dra.live.restarting import Restarts
+from pytest_dra.live.setup import LiveSetup
 from pytest_dra.live.shipment import ShipmentError
-from pytest_dra.profile import DriverProfile
 from pytest_dra.profile.model import Probe
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
@@ -62,30 +58,6 @@ ACCOUNT_S: Final = 10.0
 
 EVERY_S: Final = 0.2
 """Between two looks for it."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class LiveSetup:
-    """What a bench is made of. ``objects`` are the driver's own, none where it is installed.
-
-    ``folder`` makes empty folders, for builds. ``meeting``: where processes of the run meet that
-    use the cluster; ``joins``: another one of them has deployed.
-    """
-
-    cluster: WholeCluster
-    profile: DriverProfile
-    driver_name: str
-    run: str
-    version: KubernetesVersion = dataclasses.field(default_factory=kubernetes_version)
-    objects: Sequence[Json] = ()
-    images: Sequence[str] = ()
-    pod_image: str = ""
-    own_allocator: bool = False
-    partner: Partner | None = None
-    cdi_library: str = "1.1.0"
-    folder: Callable[[], Path] = lambda: Path()
-    meeting: Meeting | None = None
-    joins: bool = False
 
 
 class LiveBench:
@@ -111,15 +83,13 @@ class LiveBench:
             self._client,
             name=setup.driver_name,
             version=setup.version,
-            run=setup.run,
+            marks=self.marks,
             objects=setup.objects,
         )
         self._room = Deployment(
             self._client,
-            run=setup.run,
-            objects=[
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
-            ],
+            marks=self.marks,
+            objects=[room(self.namespace, admin=self.profile.declares("AdminAccess"))],
         )
         self.allocator = allocator_of(setup, self.namespace)
         self.restarts = Restarts(self.driver)
@@ -129,9 +99,19 @@ class LiveBench:
         self._number = 0
 
     @property
+    def run(self) -> str:
+        """Name of the run, by which everything that it makes is labelled."""
+        return self._setup.run
+
+    @property
+    def previous(self) -> Sequence[Json]:
+        """The DaemonSets of the driver's previous release; none where that is not known."""
+        return self._setup.previous
+
+    @property
     def marks(self) -> Json:
         """Labels and annotations of everything that the run makes."""
-        return marks_of(self._setup.run)
+        return marks_of(self.run, self._setup.owner)
 
     @property
     def version(self) -> KubernetesVersion:
@@ -216,7 +196,7 @@ class LiveBench:
         except (ToolError, ShipmentError) as error:
             raise ClusterError(f"the second driver's manifests: {error}") from error
         other = LiveDriver(
-            self._client, name=PARTNER, version=setup.version, run=setup.run, objects=objects
+            self._client, name=PARTNER, version=setup.version, marks=self.marks, objects=objects
         )
         try:
             other.install()
@@ -300,10 +280,10 @@ class LiveBench:
         selectors = (self.profile.samples.pin,) if pinned else ()
         return Ask(device_class=self.device_class, name=name, count=count, selectors=selectors)
 
-    def claim(self, *asks: Ask) -> str:
+    def claim(self, *asks: Ask, config: Sequence[Json] = ()) -> str:
         """A claim with these requests, one device by default; its name."""
         name = self.name("claim")
-        self.claims.create(name, claim_spec(*(asks or (self.ask(),))))
+        self.claims.create(name, claim_spec(*(asks or (self.ask(),)), config=config))
         return name
 
     def template(self, *asks: Ask) -> str:

@@ -39,14 +39,14 @@ class Deployment:
 
     Args:
         client: with the rights to make the objects.
-        run: value of the label.
+        marks: labels and annotations of each, as :func:`marks_of` has them.
         objects: in the order in which they are made.
     """
 
-    def __init__(self, client: Client, *, run: str, objects: Sequence[Json]) -> None:
+    def __init__(self, client: Client, *, marks: Json, objects: Sequence[Json]) -> None:
         self._client = client
         self._objects = objects
-        self._marks = marks_of(run)
+        self._marks = marks
         self._made: list[tuple[Resource, str | None, str]] = []
         self._kinds: dict[tuple[str, str], Resource] = {}
 
@@ -140,9 +140,9 @@ class Deployment:
         return True
 
 
-def marks_of(run: str) -> Json:
-    """Labels and annotations of everything that a run of this process makes."""
-    return {"labels": {LABEL: run}, "annotations": {OWNER: Owner.here().written()}}
+def marks_of(run: str, owner: Owner) -> Json:
+    """Labels and annotations of everything that a run makes, whose process is the owner."""
+    return {"labels": {LABEL: run}, "annotations": {OWNER: owner.written()}}
 
 
 def resource_of(client: Client, item: Json) -> Resource:

@@ -22,6 +22,7 @@ from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live import installed
 from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.pods import must_have_images
 from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import workloads_of
 from pytest_dra.spec import Json
@@ -39,6 +40,15 @@ INSTALLED_S: Final = 10.0
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
 
+IMAGES_S: Final = 20.0
+"""How long a node may fail to get an image of the driver: a registry may be busy for a moment."""
+
+ITS_IMAGE: Final = (
+    "build or pull it in the local engine, from which the nodes of kind get it, or name one in a "
+    "registry that the nodes reach"
+)
+"""The way out for pods of the driver."""
+
 LOG_LINES: Final = 50
 """Lines of each container of the driver that are kept of a case."""
 
@@ -53,7 +63,7 @@ class LiveDriver:
         client: the suite's own identity.
         name: under which the driver publishes.
         version: the cluster's, with the gates that are turned.
-        run: value of the label of what is made.
+        marks: labels and annotations of what is made.
         objects: the driver's own, in the order in which they are made; none where it is installed.
     """
 
@@ -63,14 +73,14 @@ class LiveDriver:
         *,
         name: str,
         version: KubernetesVersion,
-        run: str,
+        marks: Json,
         objects: Sequence[Json],
     ) -> None:
         self.name = name
         self.objects = objects
         self._client = client
         self.environment = environment_of(version, stored=True)
-        self._deployment = Deployment(client, run=run, objects=objects)
+        self._deployment = Deployment(client, marks=marks, objects=objects)
         self._gone = True
 
     def install(self) -> None:
@@ -125,27 +135,37 @@ class LiveDriver:
                 self.install()
 
     @contextmanager
-    def without_plugin(self) -> Iterator[None]:
-        """No plugin runs on any node meanwhile; classes, roles and controllers stay.
+    def without_plugin(self, *, instead: Sequence[Json] = ()) -> Iterator[None]:
+        """No plugin runs on any node meanwhile, or other DaemonSets do in the place of its own.
+
+        Classes, roles and controllers stay.
 
         Raises:
             UnsupportedEnvironment: the driver is not ours, or has no DaemonSet.
             ClusterError: its pods do not go.
-            Violation: they do not come back.
+            Violation: they do not come back, or those in their place do not come.
         """
         plugins = [each.item for each in self.plugins()]
         before = self.plugin_pods()
         try:
-            left = self._deployment.remove_some(plugins)
-            gone = poll(
-                lambda: not self.plugin_pods(), Deadline.after(RESTARTED_S), every_s=EVERY_S
-            )
-            if left or not gone:
-                raise ClusterError(f"the plugin of {self.name} does not go: {self._told()}")
+            self._take_away(plugins)
+            if instead:
+                self._deployment.apply_again(instead)
+                self._must_be_ready(len(before))
             yield
         finally:
+            if instead:
+                self._take_away(instead)
             self._deployment.apply_again(plugins)
             self._must_be_ready(len(before))
+
+    def _take_away(self, plugins: Sequence[Json]) -> None:
+        """Delete DaemonSets and wait for the end of their pods. Raises ClusterError."""
+        left = self._deployment.remove_some(plugins)
+        deadline = Deadline.after(RESTARTED_S)
+        gone = poll(lambda: not self.plugin_pods(), deadline, every_s=EVERY_S)
+        if left or not gone:
+            raise ClusterError(f"the plugin of {self.name} does not go: {self._told()}")
 
     def plugins(self) -> list[Workload]:
         """What makes its plugin's pods.
@@ -173,9 +193,20 @@ class LiveDriver:
 
         Raises:
             Violation: there is none in time, with what the driver's pods say.
+            ClusterError: the nodes cannot get an image of the driver.
         """
         within_s = DEPLOYED_S if self.objects else INSTALLED_S
-        found = poll(self.slices, Deadline.after(within_s), every_s=EVERY_S)
+
+        patience = Deadline.after(IMAGES_S)
+
+        def look() -> list[Json]:
+            seen = self.slices()
+            late = bool(self.objects) and patience.passed and not seen
+            for pod in self.pods() if late else ():
+                must_have_images(_name_of(pod), pod, way_out=ITS_IMAGE)
+            return seen
+
+        found = poll(look, Deadline.after(within_s), every_s=EVERY_S)
         if not found:
             raise Violation(
                 f"ResourceSlices of {self.name}",
@@ -359,6 +390,10 @@ class LiveDriver:
                     )
                     parts.append(f"--- {metadata['name']} {container['name']}\n{text}")
         return "\n".join(parts)
+
+
+def _name_of(pod: Json) -> str:
+    return f"pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 def _is_ready(pod: Json) -> bool:
