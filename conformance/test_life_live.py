@@ -134,7 +134,7 @@ def test_life_010_extended_resource(dra_live: LiveBench) -> None:
         dra_live.claims.must_go(claim)
 
 
-@case("LIFE-012", Level.SHOULD, live=True)
+@case("LIFE-012", Level.MUST, live=True)
 def test_life_012_no_overlap(dra_live: LiveBench) -> None:
     """a successor never overlaps a force-deleted pod"""
     for number in range(1, TRIES + 1):
