@@ -2,13 +2,14 @@
 #
 #     docker build -t pytest-dra . && docker run --rm pytest-dra pytest --dra-driver=fake
 #
-# and with what judges on kind clusters, which needs the socket of a container engine:
+# and with what judges on kind clusters (kind, kubectl, docker), which needs the socket of a container engine:
 #
 #     docker build --target kind -t pytest-dra:kind .
 #
 # BASE is any image with Python 3.10 or newer on glibc, such as one with your driver's libraries.
 ARG BASE=python:3.13-slim
 ARG GO=golang:1.26
+ARG KUBECTL=registry.k8s.io/kubectl:v1.37.2
 
 FROM ${BASE} AS installed
 COPY . /source
@@ -26,6 +27,8 @@ FROM ${GO} AS tools
 ARG KIND=v0.33.0
 RUN CGO_ENABLED=0 GOBIN=/tools go install sigs.k8s.io/kind@${KIND}
 
+FROM ${KUBECTL} AS kubectl
+
 FROM runtime AS kind
 # The socket of the engine belongs to root.
 USER root
@@ -34,5 +37,6 @@ RUN apt-get update \
     && (apt-get install -y --no-install-recommends docker-cli || apt-get install -y --no-install-recommends docker.io) \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=tools /tools/kind /usr/local/bin/kind
+COPY --from=kubectl /bin/kubectl /usr/local/bin/kubectl
 
 FROM runtime AS suite

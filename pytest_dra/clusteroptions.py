@@ -46,6 +46,13 @@ CLUSTER_OPTIONS: Final = (
     Option("--dra-keep", "leave the kind cluster of the run, for --dra-reuse", "false", flag=True),
     Option("--dra-reuse", "use a kind cluster that exists, and leave it", "", "NAME"),
     Option(
+        "--dra-node",
+        "on a whole cluster: judge the driver's instance on this node, and none of another one; by "
+        "default that of the first node with devices",
+        "",
+        "NODE",
+    ),
+    Option(
         "--dra-disruptive",
         "judge on a cluster of others also what disturbs them: restarts of drivers and nodes, "
         "taints, pools that are used up",

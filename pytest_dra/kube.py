@@ -14,6 +14,8 @@ import json
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,9 +39,18 @@ _NOT_FOUND = 404
 
 
 class Client:
-    """Requests to one API server with one identity; one instance may be used by several threads."""
+    """Requests to one API server with one identity; one instance may be used by several threads.
 
-    def __init__(self, kubeconfig: Path, *, context: str | None = None) -> None:
+    Args:
+        kubeconfig: names server and identity.
+        context: of the kubeconfig; None: the current one.
+        token_file: has the token that it names; a kubelet renews that of a pod within the hour,
+            and the client library has read it once.
+    """
+
+    def __init__(
+        self, kubeconfig: Path, *, context: str | None = None, token_file: Path | None = None
+    ) -> None:
         import yaml
         from kubernetes import config
 
@@ -64,6 +75,8 @@ class Client:
         # the connections would not use; and pytest changes it meanwhile from another thread.
         configuration = self._api.configuration
         configuration.proxy = configuration.proxy
+        if token_file is not None:
+            configuration.refresh_api_key_hook = partial(_read_token, token_file)
 
     def close(self) -> None:
         """Close the connections."""
@@ -314,6 +327,15 @@ class Client:
             )
         except urllib3.exceptions.HTTPError as error:
             raise KubeError(f"{method} {path}: no answer: {error}", code=0) from error
+
+
+def _read_token(file: Path, configuration: Any) -> None:
+    """Take the token that the file has now; one that cannot be read leaves the known one."""
+    with suppress(OSError, UnicodeDecodeError):
+        token = file.read_text("ascii").strip()
+        # Releases of the library name the key differently; a kubeconfig brings one at most.
+        for key in configuration.api_key if token else ():
+            configuration.api_key[key] = f"Bearer {token}"
 
 
 def _read_twice(configured: Callable[[], Any]) -> Any:

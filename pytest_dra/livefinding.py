@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
 
+from pytest_dra.api import resources
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import KubeError
 from pytest_dra.live.leftovers import room_name
 from pytest_dra.live.needed import Need
 from pytest_dra.live.needed import missing
@@ -20,6 +22,8 @@ from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.refusals import context_of
 from pytest_dra.spec import Json
+
+_NOT_FOUND = 404
 
 ANY_RUN = "run"
 """Stands for the run's name, which nobody knows yet, where rights are asked for."""
@@ -60,6 +64,21 @@ def with_version(settings: Settings) -> Settings:
             f"--dra-kubernetes={settings['dra_kubernetes']}: the cluster has {said}; leave it out"
         )
     return settings.instead("dra_kubernetes", name)
+
+
+def must_have_its_node(settings: Settings) -> None:
+    """Look for the node that was chosen; who may not look finds out later.
+
+    Raises:
+        OptionError: the cluster has no node of this name.
+    """
+    name = settings["dra_node"]
+    with found(settings) as cluster:
+        try:
+            cluster.admin().get(resources.NODES, name)
+        except KubeError as error:
+            if error.code == _NOT_FOUND:
+                raise OptionError(f"--dra-node={name}: the cluster has no such node") from error
 
 
 def must_be_allowed(settings: Settings, objects: Sequence[Json]) -> None:

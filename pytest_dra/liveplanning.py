@@ -40,6 +40,7 @@ from pytest_dra.live.shipment import ordered
 from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import put_image
 from pytest_dra.livefinding import must_be_allowed
+from pytest_dra.livefinding import must_have_its_node
 from pytest_dra.options import REFERENCE
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -73,13 +74,22 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
     context = context_of(settings["dra_cluster"])
     if context is None:
         ways, engine = _kind(settings, profile)
-        return _plan(settings, profile, ways=ways, engine=engine)
+        return _of_node(settings, _plan(settings, profile, ways=ways, engine=engine))
     new = partial(_known, context, settings.environ)
     known: Ways = (new, lambda keeper, _: new(keeper))
-    plan = _plan(settings, profile, ways=known, engine=None)
+    plan = _of_node(settings, _plan(settings, profile, ways=known, engine=None))
+    if settings["dra_node"]:
+        must_have_its_node(settings)
     if settings["dra_dry_run"] != "true":
         must_be_allowed(settings, [*plan.objects, *partners_of(plan)])
     return dataclasses.replace(plan, shared=settings["dra_disruptive"] != "true")
+
+
+def _of_node(settings: Settings, plan: LivePlan) -> LivePlan:
+    """The plan for the chosen node, if one is: without the second driver, which is of the whole
+    cluster and would be deployed by each of the runs on other nodes as well."""
+    node = settings["dra_node"]
+    return dataclasses.replace(plan, node=node, partner=None) if node else plan
 
 
 def partners_of(plan: LivePlan) -> list[Json]:

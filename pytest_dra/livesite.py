@@ -171,6 +171,7 @@ class LiveSite:
                 pod_image=live.pod_image,
                 own_allocator=live.own_allocator,
                 partner=live.partner,
+                node=live.node,
                 cdi_library=self._plan.cdi_library,
                 folder=self._folder,
                 owner=self._owner,

@@ -71,6 +71,7 @@ def at_wire(settings: Settings) -> Settings:
     What is installed there is no process here: that one is the profile's.
     """
     found = settings.instead("dra_cluster", EMBEDDED).instead("dra_depth", "")
+    found = found.instead("dra_node", "")
     if found["dra_allocator"] == KUBE_SCHEDULER:
         found = found.instead("dra_allocator", "")
     return found.instead("dra_driver", "") if found["dra_driver"] == INSTALLED else found
@@ -99,6 +100,11 @@ def check_later_features(settings: Settings) -> None:
         raise OptionError(
             f"--dra-allocator={KUBE_SCHEDULER}: no kube-scheduler runs with "
             f"--dra-cluster={cluster}; use --dra-allocator={REFERENCE}, or --dra-cluster={KIND}"
+        )
+    if settings["dra_node"] and not is_whole(cluster):
+        raise OptionError(
+            f"--dra-node={settings['dra_node']}: --dra-cluster={cluster} has one node; leave it "
+            f"out, or use --dra-cluster={KUBECONFIG}:CONTEXT or {KIND}"
         )
     driver = settings["dra_driver"]
     previous = settings["dra_driver_previous"]

@@ -306,6 +306,7 @@ class Run:
             kubernetes=self.settings["dra_kubernetes"],
             depths=self.sessions.depths,
             cluster=self.settings["dra_cluster"],
+            node=self.settings["dra_node"],
             implemented=self.recorder.implemented,
             results=self.recorder.complete(),
             started=self.recorder.started,

@@ -1,10 +1,14 @@
-"""One context of the user's kubeconfig files, found as kubectl finds it, as a file of its own."""
+"""One context of the user's kubeconfig files, found as kubectl finds it, as a file of its own.
+
+In a pod, where there is no such file, it is what the pod's ServiceAccount has mounted.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from typing import Final
@@ -12,10 +16,16 @@ from typing import Final
 import yaml
 
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.embedded.incluster import ACCOUNT_DIR
 from pytest_dra.spec import Json
 
 VARIABLE: Final = "KUBECONFIG"
 USUAL: Final = "~/.kube/config"
+
+IN_CLUSTER: Final = "in-cluster"
+"""Name of the context of a pod's ServiceAccount."""
+
+HTTPS_PORT: Final = "443"
 
 FILE_MAX: Final = 16 << 20
 """Bytes of a kubeconfig that are read: certificates of hundreds of clusters are far less."""
@@ -34,6 +44,53 @@ def files_of(environ: Mapping[str, str]) -> list[Path]:
     """The kubeconfig files, the one that wins first."""
     given = [each for each in environ.get(VARIABLE, "").split(os.pathsep) if each]
     return [Path(each).expanduser() for each in given or [USUAL]]
+
+
+def found(
+    environ: Mapping[str, str], context: str = "", *, account: Path = Path(ACCOUNT_DIR)
+) -> tuple[str, Json]:
+    """The context of the user's kubeconfig, or in a pod without one that of its ServiceAccount.
+
+    Args:
+        environ: names kubeconfig and, in a pod, the API server.
+        context: as for :func:`chosen`.
+        account: where a ServiceAccount is mounted.
+
+    Raises:
+        ClusterError: as :func:`chosen`.
+    """
+    files = files_of(environ)
+    in_pod = environ.get("KUBERNETES_SERVICE_HOST") and (account / "token").is_file()
+    if context in ("", IN_CLUSTER) and in_pod and not any(each.exists() for each in files):
+        return IN_CLUSTER, _of_account(environ, account)
+    return chosen(files, context)
+
+
+def _of_account(environ: Mapping[str, str], account: Path) -> Json:
+    """A kubeconfig of the account that a pod has, as client libraries find it."""
+    host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "")
+    address = f"[{host}]" if ":" in host else host
+    context = {"cluster": IN_CLUSTER, "user": IN_CLUSTER}
+    with suppress(OSError):
+        context["namespace"] = (account / "namespace").read_text("utf-8").strip()
+    cluster = {
+        "server": f"https://{address}:{port or HTTPS_PORT}",
+        "certificate-authority": str(account / "ca.crt"),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": IN_CLUSTER,
+        "contexts": [{"name": IN_CLUSTER, "context": context}],
+        "clusters": [{"name": IN_CLUSTER, "cluster": cluster}],
+        "users": [{"name": IN_CLUSTER, "user": {"tokenFile": str(account / "token")}}],
+    }
+
+
+def token_file_of(config: Json) -> Path | None:
+    """The file with the token of a kubeconfig with one context; None if it has none."""
+    name = config["users"][0]["user"].get("tokenFile")
+    return Path(name) if name else None
 
 
 def chosen(files: Iterable[Path], context: str = "") -> tuple[str, Json]:
@@ -79,6 +136,11 @@ def written(config: Json, file: Path) -> Path:
     with os.fdopen(descriptor, "w", encoding="utf-8") as target:
         yaml.safe_dump(config, target, sort_keys=False)
     return file
+
+
+def namespace_of(config: Json) -> str:
+    """The namespace of a kubeconfig with one context."""
+    return str(config["contexts"][0]["context"].get("namespace") or "default")
 
 
 def server_of(config: Json) -> str:

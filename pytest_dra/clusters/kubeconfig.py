@@ -28,11 +28,15 @@ _FORBIDDEN: Final = 403
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
-    """What a server says of itself: the context by which it was found, address and version."""
+    """What a server says of itself: the context by which it was found, address and version.
+
+    ``namespace``: the context's.
+    """
 
     context: str
     server: str
     version: str
+    namespace: str = "default"
 
 
 class KubeconfigCluster:
@@ -41,7 +45,7 @@ class KubeconfigCluster:
     Args:
         context: of the kubeconfig; "": the current one.
         keeper: removes the private copy of the kubeconfig; None: it is left to :meth:`stop`.
-        environ: names the kubeconfig, as for kubectl.
+        environ: names the kubeconfig, as for kubectl; without one a pod's ServiceAccount is it.
     """
 
     provider = KUBECONFIG
@@ -58,10 +62,12 @@ class KubeconfigCluster:
         self._directory: tempfile.TemporaryDirectory[str] | None = None
         self._client: Client | None = None
         self._facts: Facts | None = None
+        self._token_file: Path | None = None
 
     def start(self) -> None:
         """Find it and see whether it can be judged on. Raises ClusterError."""
-        name, config = contexts.chosen(contexts.files_of(self._environ), self._context)
+        name, config = contexts.found(self._environ, self._context)
+        self._token_file = contexts.token_file_of(config)
         self._directory = tempfile.TemporaryDirectory(prefix="dra-kubeconfig-")
         if self._keeper is not None:
             self._keeper.own_directory(Path(self._directory.name))
@@ -77,7 +83,7 @@ class KubeconfigCluster:
                 )
         except KubeError as error:
             raise ClusterError(f"context {name}: {_told(error, server)}") from error
-        self._facts = Facts(name, server, version)
+        self._facts = Facts(name, server, version, contexts.namespace_of(config))
 
     def stop(self) -> None:
         """Forget the credentials; nothing of the cluster ends."""
@@ -99,7 +105,7 @@ class KubeconfigCluster:
         """The identity of the context."""
         if self._client is None:
             try:
-                self._client = Client(self.admin_kubeconfig())
+                self._client = Client(self.admin_kubeconfig(), token_file=self._token_file)
             except KubeError as error:
                 raise ClusterError(str(error)) from error
         return self._client

@@ -27,6 +27,9 @@ _COMMANDS: Final = {
     "diff": ("reportdiff", "what differs between two reports, regressions first"),
     "matrix": ("reportmatrix", "many reports as one page, drivers by areas"),
     "badge": ("reportbadge", "the badge of a report"),
+    "job": ("reportjob", "what judges an installed driver within its cluster, node by node"),
+    "shard": ("reportshard", "one node of such a job, from within its pod"),
+    "merge": ("reportmerge", "the reports of single nodes as one, and which nodes differ"),
 }
 """Modules and descriptions of the subcommands; one is imported when it is asked for."""
 

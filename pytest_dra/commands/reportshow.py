@@ -10,6 +10,7 @@ from typing import Final
 from pytest_dra.commands import reportoutput as output
 from pytest_dra.commands.texts import write_json
 from pytest_dra.report import markdown
+from pytest_dra.report import nodes
 from pytest_dra.report.page import Page
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import spelled_ids
@@ -57,6 +58,7 @@ def _lines(page: Page) -> Iterator[str]:
     )
     if page.early:
         yield page.early
+    yield from nodes.lines(data)
     for level in Level:
         numbers = data["counts"][level.value]
         told_states = [

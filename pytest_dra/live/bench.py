@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +15,6 @@ from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
-from pytest_dra.kube import KubeError
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.live import absence
 from pytest_dra.live.absence import Absence
@@ -85,6 +83,7 @@ class LiveBench:
             version=setup.version,
             marks=self.marks,
             objects=setup.objects,
+            node=setup.node,
         )
         self._room = Deployment(
             self._client,
@@ -162,9 +161,7 @@ class LiveBench:
         self.allocator.__enter__()
         # A pod that comes before the namespace's account is refused.
         poll(self._accounts, Deadline.after(ACCOUNT_S), every_s=EVERY_S)
-        with suppress(KubeError):
-            nodes = self._client.list(resources.NODES)
-            self._times.begin([str(each["metadata"]["name"]) for each in nodes])
+        self._times.begin(self.driver.node)
 
     def stop(self) -> None:
         """End what acts from here; what is on the cluster stays."""
@@ -184,10 +181,14 @@ class LiveBench:
 
         Raises:
             ClusterError: it cannot be deployed.
+            UnsupportedEnvironment: this run has none.
         """
         partner, setup = self._setup.partner, self._setup
         if partner is None:
-            raise ClusterError("this run has no second driver")
+            raise UnsupportedEnvironment(
+                "a run that judges one node of many deploys no second driver",
+                way_out="leave --dra-node out",
+            )
         if partner.build is not None:
             partner.build(setup.folder())
         setup.cluster.load(partner.image)
@@ -226,7 +227,7 @@ class LiveBench:
 
     @property
     def node(self) -> LiveNode:
-        """The first node of the driver, which pods are on where a case says no other."""
+        """The chosen or first node of the driver; pods are on it where a case says no other."""
         return LiveNode(
             self.cluster,
             self.driver.nodes()[0],
@@ -326,11 +327,11 @@ class LiveBench:
 
     def call_times(self, method: str) -> Mapping[float, int]:
         """Calls of the run by their longest time. Raises as :meth:`CallTimes.of`."""
-        return self._times.of(self.driver.nodes(), method)
+        return self._times.of(self.driver.judged(), method)
 
     def restart_kubelet(self) -> None:
         """Restart the kubelet of the first node. Raises as :meth:`LiveNode.restart_kubelet`."""
-        self._times.keep(self.driver.nodes())
+        self._times.keep(self.driver.judged())
         self.node.restart_kubelet()
 
     @property

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+from pytest_dra.api import resources
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import UnsupportedEnvironment
@@ -39,9 +40,11 @@ class CallTimes:
         self._before: dict[tuple[str, str], Counter[float]] = {}
         self._kept: dict[str, Counter[float]] = {}
 
-    def begin(self, nodes: Sequence[str]) -> None:
-        """What the kubelets have counted before is none of the run's."""
+    def begin(self, node: str = "") -> None:
+        """What the kubelets have counted before is none of the run's: of a node, or of all."""
         with suppress(KubeError):
+            every = [] if node else self._client.list(resources.NODES)
+            nodes = [node] if node else [str(each["metadata"]["name"]) for each in every]
             self._before = self._counts(nodes)
 
     def keep(self, nodes: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live import installed
+from pytest_dra.live import podstates
 from pytest_dra.live.deployment import Deployment
 from pytest_dra.live.pods import must_have_images
 from pytest_dra.live.shipment import plugins_of
@@ -49,8 +51,6 @@ ITS_IMAGE: Final = (
 )
 """The way out for pods of the driver."""
 
-LOG_LINES: Final = 50
-"""Lines of each container of the driver that are kept of a case."""
 
 EVERY_S: Final = 0.5
 """Between two looks at the driver's slices or pods."""
@@ -65,6 +65,7 @@ class LiveDriver:
         version: the cluster's, with the gates that are turned.
         marks: labels and annotations of what is made.
         objects: the driver's own, in the order in which they are made; none where it is installed.
+        node: whose instance is judged; "": the first node's, and what is published anywhere.
     """
 
     def __init__(
@@ -75,8 +76,10 @@ class LiveDriver:
         version: KubernetesVersion,
         marks: Json,
         objects: Sequence[Json],
+        node: str = "",
     ) -> None:
         self.name = name
+        self.node = node
         self.objects = objects
         self._client = client
         self.environment = environment_of(version, stored=True)
@@ -88,7 +91,7 @@ class LiveDriver:
         self._deployment.apply()
         # What an earlier run has left is wiped by the kubelet after 30 s, and says nothing of this.
         if self.objects:
-            self.sweep()
+            self._wipe(self.everywhere)
         self._gone = False
 
     def adopt(self) -> None:
@@ -109,9 +112,12 @@ class LiveDriver:
             )
 
     def sweep(self) -> None:
-        """Delete the slices that a driver has left which is not there any more."""
+        """Delete its slices, such as a driver has left which is not there any more."""
+        self._wipe(self.slices)
+
+    def _wipe(self, slices: Callable[[], list[Json]]) -> None:
         with suppress(KubeError):
-            for each in self.slices():
+            for each in slices():
                 with suppress(KubeError):
                     self._client.delete(resources.RESOURCE_SLICES, each["metadata"]["name"])
 
@@ -165,7 +171,9 @@ class LiveDriver:
         deadline = Deadline.after(RESTARTED_S)
         gone = poll(lambda: not self.plugin_pods(), deadline, every_s=EVERY_S)
         if left or not gone:
-            raise ClusterError(f"the plugin of {self.name} does not go: {self._told()}")
+            raise ClusterError(
+                f"the plugin of {self.name} does not go: {podstates.told(self.pods())}"
+            )
 
     def plugins(self) -> list[Workload]:
         """What makes its plugin's pods.
@@ -183,13 +191,20 @@ class LiveDriver:
 
     # what it publishes
 
-    def slices(self) -> list[Json]:
-        """Its slices as they are now."""
+    def everywhere(self) -> list[Json]:
+        """Its slices as they are now, those of all nodes."""
         selector = f"spec.driver={self.name}"
         return self._client.list(resources.RESOURCE_SLICES, field_selector=selector)
 
+    def slices(self) -> list[Json]:
+        """Its slices as they are now: of the chosen node and of no single one, or all of them."""
+        return [each for each in self.everywhere() if self._concerns(each)]
+
+    def _concerns(self, item: Json) -> bool:
+        return not self.node or item["spec"].get("nodeName") in (None, self.node)
+
     def must_publish(self) -> list[Json]:
-        """Wait for its first slices.
+        """Wait for its first slices; on a chosen node for those of that one, if it has such.
 
         Raises:
             Violation: there is none in time, with what the driver's pods say.
@@ -200,25 +215,37 @@ class LiveDriver:
         patience = Deadline.after(IMAGES_S)
 
         def look() -> list[Json]:
-            seen = self.slices()
+            seen = self._published()
             late = bool(self.objects) and patience.passed and not seen
             for pod in self.pods() if late else ():
-                must_have_images(_name_of(pod), pod, way_out=ITS_IMAGE)
+                must_have_images(podstates.name_of(pod), pod, way_out=ITS_IMAGE)
             return seen
 
         found = poll(look, Deadline.after(within_s), every_s=EVERY_S)
         if not found:
             raise Violation(
-                f"ResourceSlices of {self.name}",
-                got=f"none; {self._told()}",
+                f"ResourceSlices of {self.name}" + (f" on node {self.node}" if self.node else ""),
+                got=f"none; {podstates.told(self.pods())}",
                 want=f"published within {DEPLOYED_S:g} s after the driver was deployed"
                 if self.objects
                 else "published by the driver that is installed",
             )
         return found
 
+    def _published(self) -> list[Json]:
+        """Nothing where other nodes have slices and the chosen one has none."""
+        every = self.everywhere()
+        places = {each["spec"].get("nodeName") for each in every} - {None}
+        if self.node and places and self.node not in places:
+            return []
+        return [each for each in every if self._concerns(each)]
+
+    def judged(self) -> list[str]:
+        """The nodes whose instances are judged. Raises as :meth:`nodes` does."""
+        return [self.node] if self.node else self.nodes()
+
     def nodes(self) -> list[str]:
-        """Names of the nodes that have devices of the driver, sorted.
+        """Names of the nodes that have devices of the driver, sorted; a chosen one is the first.
 
         Raises:
             Violation: the driver publishes nothing.
@@ -230,7 +257,10 @@ class LiveDriver:
                 "no slice of the driver belongs to one node",
                 way_out="a cluster on which the driver publishes devices of a node",
             )
-        return sorted(map(str, found))
+        if not self.node:
+            return sorted(map(str, found))
+        every = {each["spec"].get("nodeName") for each in self.everywhere()}
+        return [self.node, *sorted(map(str, every - {None, self.node}))]
 
     def devices(self, device_class: str, *selectors: str) -> list[tuple[Json, Json]]:
         """Slice and device of all that a class and selectors match on the first node.
@@ -273,16 +303,9 @@ class LiveDriver:
         """The pods of the kubelet plugin's DaemonSets."""
         if not self.objects:
             nodes = {str(each["spec"].get("nodeName")) for each in self.slices()}
+            nodes = {self.node} if self.node else nodes
             return installed.plugins_of(self.name, self._client.list(resources.PODS), nodes=nodes)
-        names = {
-            (each.namespace, each.item["metadata"]["name"]) for each in plugins_of(self.objects)
-        }
-        return [
-            each
-            for each in self.pods()
-            for owner in each["metadata"].get("ownerReferences") or ()
-            if (each["metadata"]["namespace"], owner["name"]) in names
-        ]
+        return podstates.owned_by(self.pods(), plugins_of(self.objects))
 
     def restart(self) -> None:
         """End the plugin's pods and wait for ready ones in their place.
@@ -315,12 +338,16 @@ class LiveDriver:
         def ready() -> bool:
             now = self.plugin_pods()
             known = {each["metadata"]["uid"] for each in now}
-            return len(now) >= number and not known.intersection(gone) and all(map(_is_ready, now))
+            return (
+                len(now) >= number
+                and not known.intersection(gone)
+                and all(map(podstates.is_ready, now))
+            )
 
         if not poll(ready, Deadline.after(RESTARTED_S), every_s=EVERY_S):
             raise Violation(
                 f"pods of {self.name} after their end",
-                got=self._told(),
+                got=podstates.told(self.pods()),
                 want=f"new ones, ready within {RESTARTED_S:g} s",
             )
 
@@ -353,49 +380,14 @@ class LiveDriver:
             UnsupportedEnvironment: there is no such pod.
             KubeError: it cannot be run there.
         """
-        pod = self._plugin_on(node)
+        pod = podstates.on_node(self.plugin_pods(), node)
         about, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
         return self._client.run(
             about["namespace"], about["name"], container, argv, timeout_s=timeout_s
         )
 
-    def _plugin_on(self, node: str) -> Json:
-        for each in self.plugin_pods():
-            if each["spec"].get("nodeName") == node:
-                return each
-        raise UnsupportedEnvironment(
-            f"there is no plugin's pod on node {node}", way_out="see why it is not there"
-        )
-
-    def _told(self) -> str:
-        told = []
-        for pod in self.pods():
-            states = [
-                f"{name}: {about.get('reason') or about.get('startedAt')}"
-                for each in pod["status"].get("containerStatuses") or ()
-                for name, about in (each.get("state") or {}).items()
-            ]
-            told.append(f"pod {pod['metadata']['name']} {pod['status']['phase']} {states}")
-        return "; ".join(told) or "no pod of the driver"
-
     def log(self) -> str:
         """The end of the output of its pods; it is only shown, and may be missing."""
-        parts = []
         with suppress(KubeError):
-            for pod in self.pods():
-                metadata = pod["metadata"]
-                for container in pod["spec"]["containers"]:
-                    text = self._client.log(
-                        metadata["namespace"], metadata["name"], container["name"], lines=LOG_LINES
-                    )
-                    parts.append(f"--- {metadata['name']} {container['name']}\n{text}")
-        return "\n".join(parts)
-
-
-def _name_of(pod: Json) -> str:
-    return f"pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
-
-
-def _is_ready(pod: Json) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+            return podstates.log_of(self._client, self.pods())
+        return ""

@@ -36,6 +36,23 @@ def plugins_of(name: str, pods: Iterable[Json], *, nodes: Iterable[str]) -> list
     return meant if len({_set_of(pod) for pod in meant}) == 1 else []
 
 
+def nodes_of(name: str, pods: Iterable[Json], *, publishing: Iterable[str]) -> list[str]:
+    """Where an installed driver should have devices: on a node whose plugin is broken it has none.
+
+    Args:
+        name: of the driver.
+        pods: all pods of the cluster.
+        publishing: names of the nodes that have devices of it.
+
+    Returns:
+        These, and the nodes of all pods of its plugin's DaemonSet, sorted.
+    """
+    here, every = set(publishing), list(pods)
+    sets = {_set_of(each) for each in plugins_of(name, every, nodes=here)}
+    runs = {dict_at(each, "spec").get("nodeName") for each in every if _set_of(each) in sets}
+    return sorted(here | {str(each) for each in runs if each})
+
+
 def _set_of(pod: Json) -> tuple[str, str] | None:
     """Namespace and name of the pod's DaemonSet."""
     metadata = dict_at(pod, "metadata")

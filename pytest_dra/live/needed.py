@@ -100,7 +100,7 @@ def needs_of(
     Raises:
         ClusterError: the cluster serves no objects of a kind.
     """
-    found = [*_own(namespace), *_seen()]
+    found = suites_needs(namespace=namespace)
     kinds: dict[tuple[str, str], Resource] = {}
     for item in objects:
         key = (str(item["apiVersion"]), str(item["kind"]))
@@ -160,6 +160,11 @@ def wished() -> list[Need]:
     The metrics of kubelets lie behind a right by which one can do everything on a node.
     """
     return [*_each(("list",), resources.NODES), *_each(("get",), resources.NODES, "", "proxy")]
+
+
+def suites_needs(*, namespace: str) -> list[Need]:
+    """What a run does whatever it deploys: all that it needs where a driver is installed."""
+    return [*_own(namespace), *_seen()]
 
 
 def _each(

@@ -27,6 +27,7 @@ class LivePlan:
         shared: others use the cluster, so that cases which disturb them are not run.
         build: makes the images that are built for the run; None: there are none.
         partner: a second driver, for cases that need one.
+        node: whose instance of the driver is judged; "": the first one's.
     """
 
     new: Callable[[Keeper], WholeCluster]
@@ -39,3 +40,4 @@ class LivePlan:
     shared: bool = False
     build: Callable[[Path], None] | None = None
     partner: Partner | None = None
+    node: str = ""

@@ -24,6 +24,7 @@ class LiveSetup:
     ``previous`` are the DaemonSets of the previous release. ``folder`` makes empty folders, for
     builds. ``owner`` is the process that the run is: of several that use one cluster the one that
     has made it. ``meeting``: where they meet; ``joins``: another one of them has deployed.
+    ``node``: whose instance of the driver is judged; "": the first one's.
     """
 
     cluster: WholeCluster
@@ -42,3 +43,4 @@ class LiveSetup:
     owner: Owner = dataclasses.field(default_factory=Owner.here)
     meeting: Meeting | None = None
     joins: bool = False
+    node: str = ""

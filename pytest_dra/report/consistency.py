@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from collections.abc import Mapping
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.report import nodes
 from pytest_dra.report.checksum import FIELD
 from pytest_dra.report.checksum import checksum
+from pytest_dra.report.plain import case_name
 from pytest_dra.report.results import State
 from pytest_dra.report.verdict import LACKING
 from pytest_dra.report.verdict import Verdict
 from pytest_dra.report.verdict import counting
 from pytest_dra.report.verdict import depth_for
 from pytest_dra.report.verdict import verdict_of
+from pytest_dra.report.verdict import worst
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 
@@ -28,6 +32,9 @@ LISTS = {
     "notApplicable": State.NOT_APPLICABLE,
 }
 """Field of a judgement, and the state of the cases that it lists."""
+
+NOT_GOOD = frozenset({Verdict.INCONCLUSIVE.value, Verdict.NON_CONFORMANT.value})
+"""What may be said of a cluster while a node of it has no report."""
 
 CLAIMS_NOTHING = frozenset({Verdict.INCONCLUSIVE.value})
 """What a profile may say whatever its cases did: they were judged at too low a depth."""
@@ -47,6 +54,7 @@ def contradictions(data: Json) -> Iterator[tuple[Place, str]]:
         yield from _listed(_states(data), each, ("features", "verdicts", number))
     yield from _overall(data)
     yield from _missing(data)
+    yield from _nodes(data)
     wanted = checksum(data)
     if data[FIELD] != wanted:
         yield (FIELD,), f"the report was changed after it was written: its data have {wanted}"
@@ -146,18 +154,34 @@ def _overall(data: Json) -> Iterator[tuple[Place, str]]:
 
 
 def _missing(data: Json) -> Iterator[tuple[Place, str]]:
-    states = {_name(each): each["state"] for each in data["cases"]}
+    states = {case_name(each): each["state"] for each in data["cases"]}
     listed = {each["case"] for each in data["missing"]}
     for number, each in enumerate(data["missing"]):
         if states.get(each["case"]) not in LACKING:
             yield ("missing", number), f"{each['case']} is not among the cases that were not judged"
     for number, each in enumerate(data["cases"]):
         lacks = each["level"] == Level.MUST.value and each["state"] in LACKING
-        if lacks and not each["provisional"] and _name(each) not in listed:
-            yield ("cases", number), f"{_name(each)} was not judged and is not listed as missing"
+        if lacks and not each["provisional"] and case_name(each) not in listed:
+            yield (
+                ("cases", number),
+                f"{case_name(each)} was not judged and is not listed as missing",
+            )
 
 
-def _name(case: Json) -> str:
-    """The case id, with the parameter in brackets if there is one."""
-    parameter = case.get("parameter", "")
-    return f"{case['id']}[{parameter}]" if parameter else str(case["id"])
+def _nodes(data: Json) -> Iterator[tuple[Place, str]]:
+    """What is said of nodes follows from the cases that did not end alike on all of them."""
+    every = data.get("nodes") or []
+    spreads = {case_name(each): each["nodes"] for each in data["cases"] if "nodes" in each}
+    told = nodes.differences(spreads)
+    for number, each in enumerate(every):
+        wanted = [dataclasses.asdict(one) for one in told.pop(each["name"], ())]
+        if each["differs"] != wanted:
+            yield ("nodes", number, "differs"), f"{each['name']} differs otherwise by the cases"
+        if not each["reported"] and data["verdict"] not in NOT_GOOD:
+            yield ("verdict",), f"{data['verdict']}, though no report came of {each['name']}"
+    for name in told:
+        yield ("nodes",), f"{name} differs by the cases and is not among the nodes"
+    for number, each in enumerate(data["cases"]):
+        states = [State(state) for state in each.get("nodes", ())]
+        if states and worst(states) is not State(each["state"]):
+            yield ("cases", number, "state"), f"{each['state']}, the worst of its nodes is another"

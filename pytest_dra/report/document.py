@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_dra.catalogue import catalogue
 from pytest_dra.report import behaviours
+from pytest_dra.report import nodes
 from pytest_dra.report.checksum import FIELD
 from pytest_dra.report.checksum import checksum
 from pytest_dra.report.plain import plain
@@ -41,6 +44,7 @@ def document(run: RunResult, summary: Summary) -> Json:
 
     Every string is redacted; the keys are in no order (the writer sorts them).
     """
+    spreads = nodes.spread(run.nodes)
     failed = [each.case.id for each in run.results if each.state in (State.FAILED, State.ERRORED)]
     data: Json = {
         "apiVersion": API_VERSION,
@@ -57,6 +61,7 @@ def document(run: RunResult, summary: Summary) -> Json:
         "implementation": _identity(run),
         "environment": {
             "cluster": plain(run.cluster),
+            **({"node": plain(run.node)} if run.node else {}),
             "depth": run.depth.value,
             "depths": [each.value for each in run.depths],
             "kubernetes": run.kubernetes,
@@ -76,13 +81,15 @@ def document(run: RunResult, summary: Summary) -> Json:
         "features": _features(run, summary),
         "counts": _counts(summary.counts),
         "missing": [_missing(each) for each in lacking_musts(run)],
-        "cases": [_case(each) for each in run.results],
+        "cases": [_case(each) | _nodes(each.name, spreads) for each in run.results],
         "behaviours5970": behaviours.states_of(run),
         "figures": run.figures.shown(),
         "reproduce": {"all": command(run), "failed": command(run, failed) if failed else ""},
         "startedAt": _moment(run.started),
         "durationSeconds": round(run.duration_s, SECONDS_DIGITS),
     }
+    if run.nodes:
+        data["nodes"] = _plain(nodes.as_data(run.nodes))
     if run.observations:
         data["observations"] = _plain(run.observations)
     safe = redacted_data(data)
@@ -171,6 +178,14 @@ def _missing(result: CaseResult) -> Json:
         "reason": result.reason,
         "remedy": remedy(result),
     }
+
+
+def _nodes(name: str, spreads: Mapping[str, Mapping[str, Sequence[str]]]) -> Json:
+    """Where a case ended how, if that was not the same on all nodes."""
+    states = spreads.get(name)
+    if states is None:
+        return {}
+    return {"nodes": {state: list(map(plain, names)) for state, names in states.items()}}
 
 
 def _case(result: CaseResult) -> Json:

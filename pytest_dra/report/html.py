@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_dra.report import plots
+from pytest_dra.report.nodes import named
 from pytest_dra.report.page import LANES
 from pytest_dra.report.page import OPEN_FAILURES
 from pytest_dra.report.page import STATE_SIGNS
@@ -54,6 +55,7 @@ def _environment() -> Any:
         web_address=web_address,
         plots=plots,
         spelled_ids=spelled_ids,
+        named=named,
         signs={state.value: sign for state, sign in STATE_SIGNS.items()},
         verdict_signs=VERDICT_SIGNS,
         lanes=LANES,

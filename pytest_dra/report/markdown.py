@@ -22,6 +22,7 @@ FAILURES_SHOWN = 50
 """Failed cases in the table; a summary has a limit of a mebibyte, and its readers have theirs."""
 
 GROUPS_SHOWN = 20
+NODES_SHOWN = 50
 TEXT_LIMIT = 240
 """Characters of a text that a driver has made."""
 
@@ -32,7 +33,7 @@ HARMLESS = frozenset(" ")
 def render(data: Json) -> str:
     """The summary of a report that has the form of the schema; its texts may be hostile."""
     page = Page(plain_data(data))
-    parts = (_head, _failures, _unjudged, _behaviours, _foot)
+    parts = (_head, _nodes, _failures, _unjudged, _behaviours, _foot)
     return "\n".join(line for part in parts for line in part(page)) + "\n"
 
 
@@ -65,6 +66,26 @@ def _head(page: Page) -> Iterator[str]:
     for level in Level:
         numbers = data["counts"][level.value]
         yield f"| {level.value} | {' | '.join(str(numbers[each]) for each in states)} |"
+    yield ""
+
+
+def _nodes(page: Page) -> Iterator[str]:
+    nodes = page.nodes
+    if not nodes:
+        return
+    odd = [(each, how) for each, how in nodes if how or not each["reported"]]
+    yield f"### Nodes ({len(nodes)}; different or without a report: {len(odd)})"
+    yield ""
+    if not odd:
+        return
+    yield "| node | verdict | how it differs |"
+    yield "|---|---|---|"
+    for each, how in odd[:NODES_SHOWN]:
+        told = "; ".join(how) if each["reported"] else literal(each["reason"])
+        yield f"| {literal(each['name'])} | {each['verdict']} | {told} |"
+    if len(odd) > NODES_SHOWN:
+        yield ""
+        yield f"{len(odd) - NODES_SHOWN} more nodes stand in the report."
     yield ""
 
 

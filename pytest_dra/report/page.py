@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from pytest_dra.catalogue import catalogue
 from pytest_dra.report import behaviours
+from pytest_dra.report.nodes import ways
+from pytest_dra.report.plain import case_name
 from pytest_dra.report.results import ENDED_BEFORE
 from pytest_dra.report.results import State
 from pytest_dra.report.steps import Party
@@ -116,7 +118,7 @@ class Page:
             Group(
                 state,
                 reason,
-                next(filter(None, (remedies.get(_name(c)) for c in cases)), ""),
+                next(filter(None, (remedies.get(case_name(c)) for c in cases)), ""),
                 cases,
             )
             for (state, reason), cases in found.items()
@@ -128,6 +130,12 @@ class Page:
         """That the run ended before it had judged everything; empty if it did not."""
         left = sum(each.get("reason") == ENDED_BEFORE for each in self.data["cases"])
         return ended_early(left) if left else ""
+
+    @property
+    def nodes(self) -> list[tuple[Json, list[str]]]:
+        """Nodes of a cluster that was judged node by node, and how they differ; odd ones first."""
+        found = [(each, ways(each)) for each in self.data.get("nodes", ())]
+        return sorted(found, key=lambda each: each[0]["reported"] and not each[1])
 
     @property
     def provisional(self) -> list[Json]:
@@ -143,7 +151,7 @@ class Page:
     def remarks(self) -> list[tuple[str, str]]:
         """Warnings, with the case that has them."""
         return [
-            (_name(each), note) for each in self.data["cases"] for note in each.get("notes", ())
+            (case_name(each), note) for each in self.data["cases"] for note in each.get("notes", ())
         ]
 
     @property
@@ -183,10 +191,6 @@ def musts_of(data: Json) -> tuple[int, int]:
 def known_case(id: str) -> Case | None:
     """The case as this suite knows it; a report may come from another version."""
     return catalogue().cases.get(id)
-
-
-def _name(case: Json) -> str:
-    return f"{case['id']}[{case['parameter']}]" if "parameter" in case else str(case["id"])
 
 
 def linked(text: str) -> Iterable[tuple[str, str]]:

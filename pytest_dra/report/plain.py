@@ -76,6 +76,12 @@ def spelled_ids(ids: Iterable[str]) -> str:
     return ", ".join(words)
 
 
+def case_name(case: Mapping[str, Any]) -> str:
+    """Id of a case of a report, with the parameter in brackets if there is one."""
+    parameter = case.get("parameter", "")
+    return f"{case['id']}[{parameter}]" if parameter else str(case["id"])
+
+
 def _follows(before: str, after: str) -> bool:
     area, _, number = before.rpartition("-")
     return number.isdecimal() and after == f"{area}-{int(number) + 1:0{len(number)}d}"

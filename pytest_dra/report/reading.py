@@ -54,12 +54,15 @@ def read(path: Path) -> Report:
     Raises:
         BadReport: it cannot be read, or has another form.
     """
-    loose = read_loosely(path)
+    return _formal(read_loosely(path))
+
+
+def _formal(loose: Report) -> Report:
     found = sorted(problems_of(loose.raw), key=lambda each: spelled(each[0]))
     if found:
         lines = [loose.told(place, message) for place, message in found[:PROBLEMS_SHOWN]]
         if len(found) > PROBLEMS_SHOWN:
-            lines.append(f"{path}: {len(found) - PROBLEMS_SHOWN} more problems")
+            lines.append(f"{loose.file}: {len(found) - PROBLEMS_SHOWN} more problems")
         raise BadReport("\n".join(lines))
     return loose
 
@@ -70,11 +73,24 @@ def read_loosely(path: Path) -> Report:
     Raises:
         BadReport: it cannot be read, or is something else.
     """
-    tree = _parsed(path, _text(path))
+    return _report(str(path), _text(path))
+
+
+def read_text(name: str, text: str) -> Report:
+    """The text of a report that has the form of the schema; ``name`` is that of its file.
+
+    Raises:
+        BadReport: as :func:`read`.
+    """
+    return _formal(_report(name, text))
+
+
+def _report(name: str, text: str) -> Report:
+    tree = _parsed(name, text)
     raw = tree.data
     if not isinstance(raw, dict) or raw.get("kind") != "ConformanceReport":
-        raise BadReport(f"{path}:1: no report of pytest-dra: kind is not ConformanceReport")
-    return Report(str(path), raw, tree)
+        raise BadReport(f"{name}:1: no report of pytest-dra: kind is not ConformanceReport")
+    return Report(name, raw, tree)
 
 
 def _text(path: Path) -> str:
@@ -101,13 +117,13 @@ def _content(path: Path) -> bytes:
         return file.read(SIZE_LIMIT + 1)
 
 
-def _parsed(path: Path, text: str) -> Tree:
+def _parsed(name: str, text: str) -> Tree:
     try:
         return parse(text)
     except TreeError as error:
         place = f":{error.line}" if error.line else ""
         place += f":{error.column}" if error.column else ""
-        raise BadReport(f"{path}{place}: {one_line(str(error))}") from error
+        raise BadReport(f"{name}{place}: {one_line(str(error))}") from error
 
 
 def spelled(place: tuple[str | int, ...]) -> str:

@@ -15,6 +15,7 @@ from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import Waiver
 from pytest_dra.report.figures import NONE
 from pytest_dra.report.figures import Figures
+from pytest_dra.report.nodes import NodeResult
 from pytest_dra.report.plain import LINE_LIMIT
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import plain
@@ -219,6 +220,7 @@ class RunResult:
         kubernetes: the minor, ``"1.37"``.
         depths: at which the run judged.
         cluster: the value of ``--dra-cluster``.
+        node: the one whose instance of the driver was judged, where one was chosen.
         implemented: ids of the cases that this suite has; others never count.
         results: sorted by id and parameter; an implemented case without a result is added as
             deselected.
@@ -229,6 +231,7 @@ class RunResult:
         observations: what the run has shown of the driver beside its cases
             (``checks.observations``); empty if none was started.
         figures: what was measured beside.
+        nodes: of a cluster that was judged node by node; each result is the worst of theirs.
     """
 
     driver: str
@@ -246,6 +249,8 @@ class RunResult:
     catalogue: str = ""
     observations: Json = dataclasses.field(default_factory=dict)
     figures: Figures = NONE
+    node: str = ""
+    nodes: tuple[NodeResult, ...] = ()
 
     def __post_init__(self) -> None:
         have = {each.case.id for each in self.results}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_dra.checks import observations
 from pytest_dra.report import behaviours
+from pytest_dra.report import nodes
 from pytest_dra.report.document import DISCLAIMER
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.plain import spelled_ids
@@ -81,6 +82,7 @@ def summary_lines(
     lines += [
         *_early(run),
         *_verdicts(run, summary),
+        *nodes.lines({"nodes": nodes.as_data(run.nodes)}),
         *_warnings(run),
         *_lacking(run),
         *_provisional(run),

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from pytest_dra.catalogue import catalogue
 from pytest_dra.profile import Scope
+from pytest_dra.report.nodes import named
 from pytest_dra.report.plain import spelled_ids
 from pytest_dra.report.results import AT_CLUSTER
 from pytest_dra.report.results import CaseResult
@@ -226,7 +227,17 @@ def _profile(run: RunResult, name: str) -> Judgement:
         verdict, reason = Verdict.INCONCLUSIVE, foreign
     elif not run.reaches(depth):
         verdict, reason = Verdict.INCONCLUSIVE, DEPTH_REMEDY[depth]
+    else:
+        verdict, reason = _of_all_nodes(run, verdict, reason)
     return _judgement(name, depth, cases, verdict, reason, applies=not foreign)
+
+
+def _of_all_nodes(run: RunResult, verdict: Verdict, reason: str) -> tuple[Verdict, str]:
+    """Nothing good is said of a cluster while a node of it has no report."""
+    silent = [each.name for each in run.nodes if not each.verdict]
+    if not silent or verdict in (Verdict.INCONCLUSIVE, Verdict.NON_CONFORMANT):
+        return verdict, reason
+    return Verdict.INCONCLUSIVE, f"no report came of {named(silent)}"
 
 
 def _foreign(run: RunResult, name: str) -> str:
@@ -248,6 +259,7 @@ def _features(run: RunResult, counted: Mapping[str, tuple[Case, State]]) -> Iter
             verdict, reason = _judged(cases)
             if not run.reaches(depth):
                 verdict, reason = Verdict.INCONCLUSIVE, DEPTH_REMEDY[depth]
+            verdict, reason = _of_all_nodes(run, verdict, reason)
             yield _judgement(name, depth, cases, verdict, reason, applies=True)
 
 

@@ -6,6 +6,7 @@ Imports PyYAML and jsonschema inside of its functions: a run that writes no repo
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,16 @@ def render(data: Json) -> str:
     Raises:
         ReportError: the data has not the form of the schema, which is a fault of this suite.
     """
+    check(data)
+    return _written([data], sort_keys=True)
+
+
+def documents(every: Iterable[Json]) -> str:
+    """Objects as YAML documents, keys in their order, texts of several lines readable."""
+    return _written(every, explicit_start=True, sort_keys=False)
+
+
+def _written(every: Iterable[Json], **how: Any) -> str:
     import yaml
 
     # libyaml's where there is one: a report of many failures takes a second without it. Every
@@ -66,15 +77,14 @@ def render(data: Json) -> str:
         style = "|" if "\n" in value else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
-    check(data)
     dumper.add_representer(str, text)
     return str(
-        yaml.dump(
-            data,
+        yaml.dump_all(
+            every,
             Dumper=dumper,
-            sort_keys=True,
             allow_unicode=True,
             default_flow_style=False,
             width=WIDTH,
+            **how,
         )
     )

@@ -10,7 +10,9 @@ import yaml
 
 from pytest_dra.clusters.contexts import chosen
 from pytest_dra.clusters.contexts import files_of
+from pytest_dra.clusters.contexts import found
 from pytest_dra.clusters.contexts import server_of
+from pytest_dra.clusters.contexts import token_file_of
 from pytest_dra.clusters.contexts import written
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.spec import Json
@@ -94,3 +96,43 @@ def test_what_cannot_be_used_is_told(
 def test_the_files_are_those_of_kubectl() -> None:
     assert files_of({"KUBECONFIG": "/a::/b"}) == [Path("/a"), Path("/b")]
     assert files_of({}) == [Path("~/.kube/config").expanduser()]
+
+
+def in_pod(folder: Path, *, host: str = "10.96.0.1") -> tuple[dict[str, str], Path]:
+    """The environment of a pod, and what its ServiceAccount has mounted."""
+    account = folder / "account"
+    account.mkdir()
+    (account / "token").write_text("t", "ascii")
+    environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443"}
+    return {**environ, "KUBECONFIG": str(folder / "missing")}, account
+
+
+@pytest.mark.parametrize(
+    ("host", "server"),
+    [("10.96.0.1", "https://10.96.0.1:443"), ("fd00::1", "https://[fd00::1]:443")],
+)
+def test_without_a_kubeconfig_a_pod_is_its_account(host: str, server: str, tmp_path: Path) -> None:
+    environ, account = in_pod(tmp_path, host=host)
+    name, config_ = found(environ, account=account)
+    assert name == "in-cluster"
+    assert server_of(config_) == server
+    assert token_file_of(config_) == account / "token"
+    assert config_["clusters"][0]["cluster"]["certificate-authority"] == str(account / "ca.crt")
+
+
+def test_a_kubeconfig_wins_over_the_account_of_a_pod(tmp_path: Path) -> None:
+    environ, account = in_pod(tmp_path)
+    put(tmp_path, "missing", config("a", current="a"))
+    name, config_ = found(environ, account=account)
+    assert name == "a"
+    assert token_file_of(config_) is None
+
+
+def test_outside_of_pods_nothing_is_said_of_accounts(tmp_path: Path) -> None:
+    environ, account = in_pod(tmp_path)
+    (account / "token").unlink()
+    with pytest.raises(ClusterError, match=r"^no kubeconfig at "):
+        found(environ, account=account)
+    environ, account = {"KUBECONFIG": str(tmp_path / "missing")}, tmp_path
+    with pytest.raises(ClusterError, match=r"^no kubeconfig at "):
+        found(environ, account=account)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from pytest_dra.api.resources import RESOURCE_SLICES
+from pytest_dra.clusters import contexts
 from pytest_dra.clusters import kubeconfig
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.embedded import certificates
 from pytest_dra.launch import Keeper
 from pytest_dra.spec import UnsupportedEnvironment
 from tests.clusters.embeddedcluster import embedded
 from tests.clusters.embeddedcluster import unreachable
+from tests.clusters.started import started
 
 __all__ = ["embedded"]
 
@@ -62,3 +67,22 @@ def test_a_server_without_dra_is_told(
     with pytest.raises(ClusterError, match=r"serves no resource\.k8s\.io/v1: want Kubernetes 1\.3"):
         cluster.start()
     cluster.stop()
+
+
+def test_a_pod_finds_its_cluster_without_a_kubeconfig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not certificates.available():
+        pytest.skip(certificates.MISSING)
+    with started() as cluster:
+        account = tmp_path / "account"
+        account.mkdir()
+        variables = cluster.driver_account(account, instance="main", node="node-a")
+        monkeypatch.setattr(contexts, "found", partial(contexts.found, account=account))
+        environ = {**variables, "KUBECONFIG": str(tmp_path / "missing")}
+        found = KubeconfigCluster("", keeper=None, environ=environ)
+        found.start()
+        assert found.facts.context == "in-cluster"
+        assert found.facts.server.startswith("https://")
+        assert found.admin().list(RESOURCE_SLICES) == []
+        found.stop()

@@ -21,7 +21,7 @@ SOCKETS = "tests.drivers.bad.sockets"
 DRIVERS = {
     module(ENDING, "never"): {"REG-001", "SLICE-001"},
     module(HANGING, "get-info,notify,prepare,unprepare"): {"REG-002", "REG-014"},
-    module(HANGING, "notify"): {"REG-015"},
+    module(HANGING, "notify"): {"REG-008", "REG-015"},
     module(SOCKETS, "silence"): {"REG-002", "REG-014"},
     module(SOCKETS, "dra-silence"): {"REG-005", "REG-006", "REG-012", "RST-008"},
     module(HANGING, "prepare,unprepare"): {"REG-005", "REG-006"},

@@ -28,10 +28,10 @@ from typing import Any
 from pytest_dra.cases import implemented
 from pytest_dra.catalogue import catalogue
 from pytest_dra.selection import select
-from tests.faults.faulty import LONGEST
 from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import job
+from tests.faults.faulty import patience
 from tests.faults.faulty import verdict
 from tests.sweep.pool import AGAIN
 from tests.sweep.pool import Ended
@@ -135,7 +135,7 @@ def sweep(
         fault = "" if name == GOOD else name
         return job(fault, cases=cases, directory=root / f"{name}{more}", name=f"{name}{more}")
 
-    pool = Pool(one(name) for name in sorted(names, key=lambda name: name != LONGEST))
+    pool = Pool(one(name) for name in sorted(names, key=patience))
     for ended in pool:
         name = ended.job.subject
         row = row_of(ended, chosen)

@@ -11,10 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.faults.faulty import LONGEST
 from tests.faults.faulty import also_failing
 from tests.faults.faulty import faults
 from tests.faults.faulty import job
+from tests.faults.faulty import patience
 from tests.faults.faulty import verdict
 from tests.sweep.pool import AGAIN
 from tests.sweep.pool import Ended
@@ -49,7 +49,7 @@ def difference(fault: str, ended: Ended) -> str:
 
 def in_order(chosen: list[str]) -> list[str]:
     """The longest first."""
-    return sorted(chosen, key=lambda fault: (fault != LONGEST, area(fault) not in LONG, fault))
+    return sorted(chosen, key=lambda fault: (patience(fault), area(fault) not in LONG, fault))
 
 
 def sweep(chosen: list[str], root: Path) -> int:

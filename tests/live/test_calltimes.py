@@ -47,7 +47,7 @@ def times(kubelet: Any) -> CallTimes:
 def test_what_was_counted_before_and_of_others_is_left_out(kubelet: Kubelet) -> None:
     kubelet.counts["gpu.example.com", "OK", PREPARE] = (2, 3, 3)
     made = times(kubelet)
-    made.begin(NODES)
+    made.begin(*NODES)
     kubelet.counts["gpu.example.com", "OK", PREPARE] = (4, 5, 6)
     kubelet.counts["gpu.example.com", "Internal", PREPARE] = (0, 1, 1)
     kubelet.counts["nic.example.com", "OK", PREPARE] = (7, 7, 7)
@@ -56,7 +56,7 @@ def test_what_was_counted_before_and_of_others_is_left_out(kubelet: Kubelet) -> 
 
 def test_a_restart_of_the_kubelet_loses_nothing(kubelet: Kubelet) -> None:
     made = times(kubelet)
-    made.begin(NODES)
+    made.begin(*NODES)
     kubelet.counts["gpu.example.com", "OK", PREPARE] = (4, 4, 4)
     made.keep(NODES)
     kubelet.counts["gpu.example.com", "OK", PREPARE] = (1, 1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_dra.live.installed import nodes_of
 from pytest_dra.live.installed import plugins_of
 from pytest_dra.spec import Json
 
@@ -45,3 +46,14 @@ def test_nothing_is_guessed() -> None:
     assert found(pod("gpu", "/var/lib/kubelet/plugins", kind="ReplicaSet")) == []
     assert found(PLUGIN, nodes=("n2",)) == []
     assert found({"metadata": {}, "spec": {"nodeName": "n1"}}) == []
+
+
+def test_a_node_whose_plugin_publishes_nothing_is_one_of_the_drivers() -> None:
+    broken = pod("gpu", "/var/lib/kubelet/plugins", node="n2")
+    pods = [PLUGIN, broken, pod("log", "/var/log", node="n3")]
+    assert nodes_of("gpu.example.com", pods, publishing=["n1"]) == ["n1", "n2"]
+
+
+def test_where_no_plugin_is_sure_the_nodes_are_those_with_devices() -> None:
+    pods = [PLUGIN, pod("csi", "/var/lib/kubelet/plugins")]
+    assert nodes_of("gpu.example.com", pods, publishing=["n9", "n1"]) == ["n1", "n9"]

@@ -61,7 +61,7 @@ def linters(callers: tuple[str, ...]) -> list[Linter]:
                 "--warnings=unknown-fields-all",
             ),
         ),
-        Linter("tekton-lint", (str(steps.TEKTON),), ("node",)),
+        Linter("tekton-lint", (str(steps.TEKTON), str(steps.TEKTON_NIGHTLY)), ("node",)),
         Linter(
             "npm-groovy-lint",
             (

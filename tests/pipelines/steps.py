@@ -24,6 +24,7 @@ GITLAB: Final = TEMPLATES / "gitlab-ci.yml"
 PROW: Final = TEMPLATES / "prow.yaml"
 JENKINS: Final = TEMPLATES / "Jenkinsfile"
 TEKTON: Final = TEMPLATES / "tekton.yaml"
+TEKTON_NIGHTLY: Final = TEMPLATES / "tekton-nightly.yaml"
 
 WIRE: Final = "wire"
 KIND: Final = "kind"

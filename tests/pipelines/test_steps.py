@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -61,6 +62,34 @@ def test_every_system_has_both_depths() -> None:
     for depth in (WIRE, KIND):
         assert {name.split("-")[0] for name in names() if name.endswith(depth)} == found
     assert found == {"github", "gitlab", "prow", "jenkins", "tekton"}
+
+
+def test_the_nightly_trigger_of_tekton_starts_the_task_for_kind() -> None:
+    tasks = {each["metadata"]["name"]: each["spec"] for each in documents(steps.TEKTON)}
+    found = {each["kind"]: each for each in documents(steps.TEKTON_NIGHTLY)}
+    template, listener = found["TriggerTemplate"]["spec"], found["EventListener"]["spec"]
+    (run,) = template["resourcetemplates"]
+    judge = next(each for each in run["spec"]["pipelineSpec"]["tasks"] if each["name"] == "judge")
+    task = tasks[judge["taskRef"]["name"]]
+    wanted = {each["name"] for each in task["params"] if "default" not in each}
+    assert {each["name"] for each in judge["params"]} == wanted
+    assert [each["name"] for each in judge["workspaces"]] == ["source"]
+    (trigger,) = listener["triggers"]
+    assert trigger["template"] == {"ref": found["TriggerTemplate"]["metadata"]["name"]}
+    assert [each["name"] for each in trigger["bindings"]] == [
+        each["name"] for each in template["params"]
+    ]
+    pod = found["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    address = pod["containers"][0]["args"][-1]
+    assert address == f"http://el-{found['EventListener']['metadata']['name']}:8080"
+    account = listener["serviceAccountName"]
+    assert account == found["ServiceAccount"]["metadata"]["name"]
+    for kind in ("RoleBinding", "ClusterRoleBinding"):
+        assert [each["name"] for each in found[kind]["subjects"]] == [account]
+
+
+def documents(file: Path) -> list[Any]:
+    return list(yaml.safe_load_all(file.read_text("utf-8")))
 
 
 def test_templates_name_this_version() -> None:

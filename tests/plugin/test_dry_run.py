@@ -50,6 +50,13 @@ def test_an_installed_driver_adds_no_objects(runs: Runs, embedded: EmbeddedClust
     done.stdout.no_fnmatch_line("*are not run*")
 
 
+def test_a_node_that_is_not_there_is_told(runs: Runs, embedded: EmbeddedCluster) -> None:
+    del embedded
+    done = runs.inside(*FAKE, "--dra-cluster=kubeconfig:", "--dra-node=nowhere")
+    assert done.ret == 4
+    done.stderr.fnmatch_lines(["*--dra-node=nowhere: the cluster has no such node"])
+
+
 def test_a_new_kind_cluster_is_listed_with_what_comes_onto_it(runs: Runs) -> None:
     stubs = [Stub(runs.folder, name, "sys.exit(9)") for name in ("kind", "docker")]
     options = [f"--dra-kind={stubs[0].program}", f"--dra-engine={stubs[1].program}"]

@@ -22,11 +22,14 @@ from pytest_dra.catalogue import catalogue
 from pytest_dra.report import html as page
 from pytest_dra.report import matrix
 from pytest_dra.report.document import document
+from pytest_dra.report.merging import merged
 from pytest_dra.report.results import State
 from pytest_dra.report.verdict import summarise
 from tests.bench.report import run_with
 from tests.report import hostile
 from tests.report.running import run_of
+from tests.report.sharded import BAD
+from tests.report.sharded import shard
 from tests.report.test_matrix import put
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -36,7 +39,11 @@ LIMIT_S = 240.0
 """Longest look of the browser; on an idle machine it takes three seconds."""
 
 PHONE = 390
-"""Width of a phone's screen in pixels."""
+DESKTOP = 1280
+"""Widths of a phone's and a desk's screen in pixels."""
+
+TURNS = (("light", PHONE), ("light", DESKTOP), ("dark", DESKTOP))
+"""Colours and width of each look: contrast is a matter of the one, what fits of the other."""
 
 SERIOUS = frozenset({"serious", "critical"})
 
@@ -50,6 +57,18 @@ axe.run(document, {resultTypes: ["violations"]}).then(found => {
   document.getElementById("found").textContent = JSON.stringify(told);
 });
 </script>"""
+
+AWAITED = """<!DOCTYPE html><html lang="en"><title>frame</title>
+<iframe title="page" src="%s" style="width:%dpx;height:800px;border:0"></iframe><script>
+const look = setInterval(() => {
+  const found = document.querySelector("iframe").contentDocument.getElementById("found");
+  if (!found) return;
+  clearInterval(look);
+  document.body.innerHTML = "<pre id=found></pre>";
+  document.getElementById("found").textContent = found.textContent;
+}, 50);
+</script>"""
+"""A page that is as wide as it is told, and says what the one in it has found."""
 
 FRAME = """<!DOCTYPE html><iframe src="page.html" style="width:%dpx;height:800px;border:0"
 onload="document.body.innerHTML = '<pre id=found>'
@@ -71,7 +90,17 @@ def _hostile() -> str:
     return page.render(document(hostile.run(), summarise(hostile.run())))
 
 
-PAGES = {"every state": _every_state, "200 failures": _long, "hostile": _hostile}
+def _nodes() -> str:
+    run = merged([shard("good"), shard("bad", BAD)], expected=["gone"])
+    return page.render(document(run, summarise(run)))
+
+
+PAGES = {
+    "every state": _every_state,
+    "200 failures": _long,
+    "hostile": _hostile,
+    "nodes": _nodes,
+}
 
 
 def rendered(file: Path) -> str:
@@ -101,26 +130,33 @@ def look(file: Path) -> Any:
     return json.loads(html.unescape(found.group(1)))
 
 
-def examined(text: str, directory: Path) -> list[list[Any]]:
-    """What axe-core finds serious on a page; its own policy is lifted for that."""
+def examined(text: str, directory: Path, width: int = DESKTOP) -> list[list[Any]]:
+    """What axe-core finds serious on a page so wide; its own policy is lifted for that."""
     if not AXE.is_file():
         pytest.skip("AXE_CORE names no axe.min.js")
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
     script = f"<script>{AXE.read_text(encoding='utf-8')}</script>"
     file = directory / "axe.html"
     file.write_text(text.replace("</body>", f"{script}{REPORT}</body>"), encoding="utf-8")
-    return [each for each in look(file) if each[0] in SERIOUS]
+    frame = directory / "frame.html"
+    frame.write_text(AWAITED % (file.name, width), encoding="utf-8")
+    return [each for each in look(frame) if each[0] in SERIOUS]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("theme", "width"), TURNS)
 @pytest.mark.parametrize("make", PAGES.values(), ids=PAGES.keys())
 def test_nothing_serious_is_wrong_for_people_with_a_disability(
-    make: Callable[[], str], theme: str, tmp_path: Path
+    make: Callable[[], str], theme: str, width: int, tmp_path: Path
 ) -> None:
     text = make()
     if theme == "dark":
         text = text.replace("@media (prefers-color-scheme:dark)", "@media all")
-    assert examined(text, tmp_path) == []
+    assert examined(text, tmp_path, width) == []
+
+
+def test_what_is_seriously_wrong_would_be_found(tmp_path: Path) -> None:
+    wrong = _every_state().replace("<main", '<img src="x.png"><main', 1)
+    assert [each[1] for each in examined(wrong, tmp_path, PHONE)] == ["image-alt"]
 
 
 def test_nor_of_a_matrix(tmp_path: Path) -> None:

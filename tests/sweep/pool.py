@@ -28,8 +28,9 @@ from tests.sweep.idle import Busyness
 FEW = 3
 """Runs that go on in any case, so that there is an end however busy the machine is."""
 
-MANY = 8
-"""Runs at most: each has an API server, a pytest and a few drivers in memory."""
+MANY = 12
+"""Runs at most: each has an API server, a pytest and a few drivers in memory, 200 MB or less. With
+8 two processors were half idle."""
 
 BUSY = 0.85
 """The share of the processors' time from which on no further run begins."""

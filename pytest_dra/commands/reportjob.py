@@ -1,0 +1,167 @@
+"""``dra-report job``: what judges an installed driver within its cluster, node by node."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from pytest_dra.api import names
+from pytest_dra.commands import jobobjects
+from pytest_dra.commands import reportoutput as output
+from pytest_dra.commands.jobobjects import TIMEOUT_S
+from pytest_dra.report.reading import BadReport
+from pytest_dra.report.shards import JOB_LABEL
+from pytest_dra.report.yaml_report import documents
+
+NAME: Final = "dra-conformance"
+NAMESPACE: Final = "pytest-dra"
+
+AT_ONCE: Final = 10
+"""Shards at the same time by default: each makes a dozen pods, all on its own node."""
+
+NAME_MAX: Final = 50
+"""Characters of a job's name: its ConfigMaps have an index behind it, its pods a suffix."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    parser.add_argument("--image", required=True, help="image of the suite, see its Dockerfile")
+    parser.add_argument("--driver-name", metavar="NAME", default="", help="name of the driver")
+    parser.add_argument("--profile", metavar="FILE", type=Path, help="profile of the driver")
+    parser.add_argument(
+        "--nodes",
+        metavar="NAMES",
+        default="",
+        help="nodes to judge, by comma; by default the cluster is asked where the driver is",
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", help="of the cluster that is asked")
+    parser.add_argument("--context", metavar="NAME", default="", help="of the kubeconfig")
+    parser.add_argument(
+        "--sonobuoy", action="store_true", help="print a plugin of Sonobuoy instead of a Job"
+    )
+    parser.add_argument("--name", default=NAME, help=f"of the job or plugin; default: {NAME}")
+    parser.add_argument("--namespace", default=NAMESPACE, help=f"made; default: {NAMESPACE}")
+    parser.add_argument(
+        "--parallel",
+        metavar="N",
+        type=_positive,
+        default=AT_ONCE,
+        help=f"nodes judged at the same time; default: {AT_ONCE}",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_positive,
+        default=TIMEOUT_S,
+        help=f"a node is judged so long at most; default: {TIMEOUT_S}",
+    )
+    parser.add_argument("--host-network", action="store_true", help="pods use their node's network")
+    parser.add_argument(
+        "--metrics",
+        action="store_true",
+        help="let shards get nodes/proxy, for latencies as the kubelets count them",
+    )
+    parser.add_argument(
+        "options", metavar="-- OPTION", nargs="*", help="options of pytest for each node"
+    )
+    output.add_destination(parser)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"got {text}, want a number above 0")
+    return number
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the objects."""
+    plan = _plan(arguments)
+    objects = [jobobjects.sonobuoy(plan)] if arguments.sonobuoy else jobobjects.job(plan)
+    output.deliver(documents(objects), arguments.to)
+    sys.stderr.write(f"{output.NAME}: {_told(plan, arguments)}\n")
+    return output.GOOD
+
+
+def _plan(arguments: argparse.Namespace) -> jobobjects.Plan:
+    for name in (arguments.name, arguments.namespace):
+        if not names.is_dns_label(name) or len(name) > NAME_MAX:
+            raise BadReport(f"{name}: no name for it: want a DNS label, {NAME_MAX} characters")
+    driver, profile = _driver(arguments)
+    options = [f"--dra-driver-name={driver}"] if arguments.driver_name else []
+    return jobobjects.Plan(
+        name=arguments.name,
+        namespace=arguments.namespace,
+        image=arguments.image,
+        nodes=_nodes(arguments, driver),
+        options=[*options, *arguments.options],
+        profile=profile,
+        at_once=arguments.parallel,
+        timeout_s=arguments.timeout,
+        host_network=arguments.host_network,
+        metrics=arguments.metrics,
+    )
+
+
+def _driver(arguments: argparse.Namespace) -> tuple[str, str]:
+    """The driver's name, and the text of its profile."""
+    from pytest_dra.profile import ProfileError
+    from pytest_dra.profile import load_profile
+
+    name, text = str(arguments.driver_name), ""
+    if arguments.profile is not None:
+        try:
+            name = name or load_profile(arguments.profile).driver.name
+            text = arguments.profile.read_text(encoding="utf-8")
+        except (ProfileError, OSError) as error:
+            raise BadReport(f"--profile: {error}") from error
+    if not name:
+        raise BadReport("which driver? Give --driver-name, or a --profile with driver.name")
+    return name, text
+
+
+def _nodes(arguments: argparse.Namespace, driver: str) -> list[str]:
+    given = [each.strip() for each in arguments.nodes.split(",") if each.strip()]
+    if given:
+        for each in given:
+            if not names.is_node_name(each):
+                raise BadReport(f"--nodes: {each!r} is no name of a node")
+        return list(dict.fromkeys(given))
+    from pytest_dra.api import resources
+    from pytest_dra.clusters.kubeconfig import KubeconfigCluster
+    from pytest_dra.clusters.protocol import ClusterError
+    from pytest_dra.kube import KubeError
+    from pytest_dra.live import installed
+
+    environ = dict(os.environ)
+    if arguments.kubeconfig:
+        environ["KUBECONFIG"] = arguments.kubeconfig
+    cluster = KubeconfigCluster(arguments.context, keeper=None, environ=environ)
+    try:
+        cluster.start()
+        client = cluster.admin()
+        slices = client.list(resources.RESOURCE_SLICES, field_selector=f"spec.driver={driver}")
+        places = {each["spec"].get("nodeName") for each in slices} - {None}
+        pods = client.list(resources.PODS)
+        found = installed.nodes_of(driver, pods, publishing=map(str, places))
+    except (ClusterError, KubeError) as error:
+        raise BadReport(f"where is {driver}? {error}; name its nodes: --nodes") from error
+    finally:
+        cluster.stop()
+    if not found:
+        raise BadReport(f"{driver} has no slice of any node on the cluster; name them: --nodes")
+    return found
+
+
+def _told(plan: jobobjects.Plan, arguments: argparse.Namespace) -> str:
+    number = f"{len(plan.nodes)} node{'s' if len(plan.nodes) != 1 else ''}"
+    if arguments.sonobuoy:
+        return f"{number}; sonobuoy run --plugin FILE --wait && sonobuoy retrieve"
+    return (
+        f"{number}; kubectl apply -f FILE, and when the Job is complete: kubectl get configmaps -n "
+        f"{plan.namespace} -l {JOB_LABEL}={plan.name} -o json | {output.NAME} merge - -o"
+        " DIR"
+    )

@@ -1,0 +1,73 @@
+"""``dra-report merge``: the reports of single nodes as one, and which nodes differ."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from pytest_dra.commands import reportoutput as output
+from pytest_dra.commands.texts import told
+from pytest_dra.report import nodes
+from pytest_dra.report.merging import merged
+from pytest_dra.report.shards import found
+from pytest_dra.report.terminal import summary_lines
+from pytest_dra.report.verdict import BEST_FIRST
+from pytest_dra.report.verdict import Verdict
+from pytest_dra.report.verdict import summarise
+from pytest_dra.report.writing import write_reports
+
+SUMMARY: Final = "summary.md"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    parser.add_argument(
+        "shards",
+        metavar="SHARD",
+        nargs="+",
+        type=Path,
+        help="report.yaml of a node, a directory with such in it, or ConfigMaps of a job (FILE.json"
+        " of kubectl get configmaps -l pytest-dra.dev/job=NAME -o json, - for the standard input)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, required=True, help="where the report goes"
+    )
+    parser.add_argument(
+        "--nodes",
+        metavar="NAMES",
+        default="",
+        help="nodes that there should be reports of, by comma; a job's ConfigMap has them",
+    )
+    parser.add_argument(
+        "--require",
+        choices=(Verdict.CONFORMANT.value, Verdict.PARTIAL.value),
+        default=Verdict.PARTIAL.value,
+        help="lowest verdict that exits 0; default: partial, since a driver that others have "
+        "installed is not restarted",
+    )
+    parser.epilog = (
+        "Exit code: 0 each node has a report, none differs, and the verdict is good enough, 1 not, "
+        "2 the input cannot be used."
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Merge."""
+    reports, expected = found(arguments.shards)
+    expected += [each for each in arguments.nodes.split(",") if each]
+    made = merged(reports, expected=expected)
+    summary = summarise(made)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    shown = arguments.output / SUMMARY
+    with suppress(FileNotFoundError):
+        shown.unlink()
+    file = write_reports(made, summary, arguments.output, summaries=[shown])
+    lines = summary_lines(made, summary, report=file)
+    sys.stdout.write("".join(f"{told(line)}\n" for line in lines))
+    differ = nodes.spread(made.nodes) or not all(each.verdict for each in made.nodes)
+    worst = BEST_FIRST.index(Verdict(arguments.require))
+    good = BEST_FIRST.index(summary.overall.verdict) <= worst
+    return output.GOOD if good and not differ else output.BAD
