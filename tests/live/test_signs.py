@@ -10,6 +10,7 @@ import pytest
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.live import ailing
+from pytest_dra.live import nodespecs
 from pytest_dra.live import signs
 from pytest_dra.live.bench import LiveBench
 from pytest_dra.profile import DEFAULT_PROFILE
@@ -51,7 +52,7 @@ def test_what_shows_with_a_pod_is_looked_for_with_one(monkeypatch: pytest.Monkey
     def nobody_looks(*_: object, **__: object) -> None:
         raise ToolError("no such container")
 
-    monkeypatch.setattr(signs.nodespecs, "ids_of", nobody_looks)
+    monkeypatch.setattr(nodespecs, "ids_of", nobody_looks)
     status = {"devices": [{"driver": DRIVER}]}
     health = {"name": "claim:devices", "resources": [{"health": "Healthy"}]}
     pod = {"status": {"containerStatuses": [{"allocatedResourcesStatus": [health]}]}}
