@@ -14,13 +14,14 @@ from pytest_dra.live import LiveBench
 from pytest_dra.live.asking import REQUEST
 from pytest_dra.live.asking import Ask
 from pytest_dra.live.asking import settings
-from pytest_dra.live.observing import observed_one
+from pytest_dra.live.observing import observed
+from pytest_dra.spec import Json
 from pytest_dra.spec import Level
 
 SECOND = "second"
-MAIN, BIG, SMALL = "gpu", "big", "small"
+MAIN, BIG, SMALL, OTHER = "gpu", "big", "small", "other"
 CHOSEN = f"{MAIN}/{BIG}"
-SETTINGS = 3
+TWO, SETTINGS = 2, 3
 OWN = "that of the chosen alternative's own configuration, which comes last"
 
 IMPOSSIBLE = "false"
@@ -41,23 +42,28 @@ def test_prio_004_second_choice(dra_live: LiveBench) -> None:
 @case("PRIO-003", Level.MUST, live=True)
 def test_prio_003_configuration(dra_live: LiveBench) -> None:
     """only configuration of the chosen alternative applies"""
-    samples, name = (
-        samples_at_least(dra_live.profile.samples.good_config, SETTINGS),
-        dra_live.driver.name,
-    )
-    ask = Ask(name=MAIN, alternatives=(dra_live.ask(BIG), dra_live.ask(SMALL)))
-    given = dict(zip((MAIN, CHOSEN, f"{MAIN}/{SMALL}"), samples, strict=True))
-    what = f"a claim with one configuration for {CHOSEN}"
-    once = [settings(name, samples[0], requests=[CHOSEN])]
-    steady(lambda: observed_one(dra_live, ask, config=once, what=what))
-    alone = {
-        request: observed_one(
-            dra_live, ask, config=[settings(name, sample, requests=[CHOSEN])], what=what
-        )
-        for request, sample in given.items()
-    }
+    dra_live.need_devices(TWO)
+    name, good = dra_live.driver.name, dra_live.profile.samples.good_config
+    samples = samples_at_least(good, SETTINGS)
+    alternatives = (dra_live.ask(BIG), dra_live.ask(SMALL))
+    asks = (Ask(name=MAIN, alternatives=alternatives), dra_live.ask(OTHER))
+
+    def seen(what: str, *config: Json) -> str:
+        return observed(dra_live, *asks, config=config, what=what)[MAIN]
+
+    def once(sample: Json) -> str:
+        what = f"a claim with one configuration for {CHOSEN}"
+        return seen(what, settings(name, sample, requests=[CHOSEN]))
+
+    # A scheduler leaves out what is for other subrequests alone: the last one is for somebody else.
+    places = ([MAIN], [CHOSEN], [f"{MAIN}/{SMALL}", OTHER])
+    alone = {" and ".join(place): once(each) for place, each in zip(places, samples, strict=True)}
     must_differ(list(alone.values()))
-    what = f"a claim with a result for {CHOSEN} and configurations for {', '.join(given)}"
-    config = [settings(name, sample, requests=[request]) for request, sample in given.items()]
-    seen = observed_one(dra_live, ask, config=config, what=what)
-    setting_must_be(seen, wanted=alone[CHOSEN], others=alone, what=what, want=OWN)
+    steady(lambda: once(samples[0]))
+    what = f"a claim with a result for {CHOSEN} and configurations for {', '.join(alone)}"
+    config = [
+        settings(name, sample, requests=place)
+        for place, sample in zip(places, samples, strict=True)
+    ]
+    found = seen(what, *config)
+    setting_must_be(found, wanted=alone[CHOSEN], others=alone, what=what, want=OWN)

@@ -47,7 +47,8 @@ SPOILING = frozenset({State.FAILED, State.ERRORED})
 
 SPARE = 4
 """Devices of the class from which on cases may be judged beside each other: each wants two at most
-at a time, and one that has a device and waits for its second one must get it."""
+at a time (or three in one claim, which has none before it has all), and one that has a device and
+waits for its second one must get it."""
 
 RUN_BYTES = 3
 """Random part of a run's name: apart from those of others on one cluster."""

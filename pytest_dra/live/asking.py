@@ -28,6 +28,10 @@ HOST_NAME: Final = "kubernetes.io/hostname"
 ADMIN: Final = "resource.kubernetes.io/admin-access"
 """Label of namespaces whose claims may ask for admin access (contract 1.5)."""
 
+TOLERATIONS: Final = ({"operator": "Exists"}, {"operator": "Exists", "effect": "NoExecute"})
+"""Of all taints of devices: the controller that evicts pods looks at those alone that name the
+effect, as of Kubernetes 1.37."""
+
 ALL: Final = "All"
 """Allocation mode of a request for every device that matches."""
 
@@ -68,7 +72,7 @@ class Ask:
         if self.admin:
             wanted["adminAccess"] = True
         if self.tolerated:
-            wanted["tolerations"] = [{"operator": "Exists"}]
+            wanted["tolerations"] = [dict(each) for each in TOLERATIONS]
         if self.capacity:
             wanted["capacity"] = {"requests": dict(self.capacity)}
         if self.selectors:

@@ -68,7 +68,10 @@ def test_a_request_says_all_that_is_wanted() -> None:
                         "deviceClassName": CLASS,
                         "allocationMode": "All",
                         "adminAccess": True,
-                        "tolerations": [{"operator": "Exists"}],
+                        "tolerations": [
+                            {"operator": "Exists"},
+                            {"operator": "Exists", "effect": "NoExecute"},
+                        ],
                         "capacity": {"requests": {"memory": "2Gi"}},
                     },
                 }

@@ -9,6 +9,8 @@ from typing import Final
 from hpack import Decoder
 from hpack import HPACKError
 
+from tests.upstream.kubelet_plugin import MESSAGE_HEADER_BYTES
+
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """What a client sends before its first frame."""
 
@@ -26,9 +28,6 @@ PRIORITY_BYTES: Final = 5
 """Flags, and what the last of them adds."""
 
 STREAM_MAX: Final = 0x7FFFFFFF
-
-MESSAGE_HEADER_BYTES: Final = 5
-"""What gRPC puts before a message: one byte for compression, four for the length."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from pytest_dra.api import resources
-from pytest_dra.clusters.discovery import kind_of
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.kube import Client
 from pytest_dra.launch.tool import call
+from pytest_dra.live.asking import HOST_NAME
+from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.deployment import marks_of
 from pytest_dra.spec import Json
-from pytest_dra.waiting import Deadline
-from pytest_dra.waiting import poll
 from tests.realkubelet.proxy import Place
 
 DRIVER: Final = "test-driver.cdi.k8s.io"
@@ -27,9 +28,10 @@ REGISTRY: Final = "plugins_registry"
 PLUGINS: Final = "plugins"
 """Where the driver's sockets are on the node, and where it believes them to be."""
 
+RBAC: Final = "rbac.authorization.k8s.io"
+
+GRACE_S: Final = 2
 SHORT_S: Final = 60.0
-GONE_S: Final = 60.0
-EVERY_S: Final = 0.2
 
 
 class Node:
@@ -73,28 +75,15 @@ class Node:
 
 
 def objects(image: str, node: str) -> list[Json]:
-    """Namespace, rights, class and pod of the driver."""
-    account: Json = {"kind": "ServiceAccount", "name": "default", "namespace": ROOM}
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+    """Namespace, rights, class and DaemonSet of the driver."""
+    role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "cluster-admin"}
+    account = {"kind": "ServiceAccount", "name": "default", "namespace": ROOM}
     selector = {"cel": {"expression": f"device.driver == '{DRIVER}'"}}
-    mounts = {f"{KUBELET}/{name}": f"{PROXIED}/{name}" for name in (REGISTRY, PLUGINS)}
-    mounts["/var/run/cdi"] = "/var/run/cdi"
-    volumes = [
-        {"name": f"v{n}", "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
-        for n, path in enumerate(mounts.values())
-    ]
-    container: Json = {
-        "name": "plugin",
-        "image": image,
-        "imagePullPolicy": "Never",
-        "args": ["kubelet-plugin", f"--node-name={node}"],
-        "securityContext": {"privileged": True},
-        "volumeMounts": [{"name": f"v{n}", "mountPath": path} for n, path in enumerate(mounts)],
-    }
+    labels = {"app": ROOM}
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ROOM}},
         {
-            "apiVersion": role["apiGroup"] + "/v1",
+            "apiVersion": f"{RBAC}/v1",
             "kind": "ClusterRoleBinding",
             "metadata": {"name": ROOM},
             "roleRef": role,
@@ -107,46 +96,51 @@ def objects(image: str, node: str) -> list[Json]:
             "spec": {"selectors": [selector]},
         },
         {
-            "apiVersion": "v1",
-            "kind": "Pod",
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
             "metadata": {"name": "driver", "namespace": ROOM},
             "spec": {
-                "nodeName": node,
-                "terminationGracePeriodSeconds": 2,
-                "tolerations": [{"operator": "Exists"}],
-                "containers": [container],
-                "volumes": volumes,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": _pod(image, node)},
             },
         },
     ]
 
 
-def _accounts(client: Client) -> list[Json]:
-    return client.list(resources.SERVICE_ACCOUNTS, namespace=ROOM)
+def _pod(image: str, node: str) -> Json:
+    """The driver's, which sees its own directories where the kubelet's usually are."""
+    mounts = {f"{KUBELET}/{name}": f"{PROXIED}/{name}" for name in (REGISTRY, PLUGINS)}
+    mounts["/var/run/cdi"] = "/var/run/cdi"
+    container: Json = {
+        "name": "plugin",
+        "image": image,
+        "imagePullPolicy": "Never",
+        "args": ["kubelet-plugin", f"--node-name={node}"],
+        "securityContext": {"privileged": True},
+        "volumeMounts": [{"name": f"v{n}", "mountPath": path} for n, path in enumerate(mounts)],
+    }
+    return {
+        "nodeSelector": {HOST_NAME: node},
+        "terminationGracePeriodSeconds": GRACE_S,
+        "tolerations": [{"operator": "Exists"}],
+        "containers": [container],
+        "volumes": [
+            {"name": f"v{n}", "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+            for n, path in enumerate(mounts.values())
+        ],
+    }
 
 
 @contextlib.contextmanager
 def deployed(client: Client, items: list[Json]) -> Iterator[None]:
-    """Make objects, and delete them at the end; returns when they are gone."""
-    made = []
+    """Make objects, and delete them at the end; returns when they and the slices are gone."""
+    made = Deployment(client, marks=marks_of(ROOM, Owner.here()), objects=items)
     try:
-        for item in items:
-            kind = kind_of(client, item["apiVersion"], item["kind"])
-            if kind is None:
-                raise RuntimeError(f"the cluster serves no {item['kind']}")
-            place = item["metadata"].get("namespace")
-            if item["kind"] == "Pod":
-                poll(lambda: _accounts(client), Deadline.after(GONE_S))
-            client.create(kind, item, namespace=place)
-            made.append((kind, item["metadata"]["name"], place))
+        made.apply()
         yield
     finally:
-        for kind, name, place in reversed(made):
-            client.discard(kind, name, namespace=place, grace_s=None)
-        poll(
-            lambda: ROOM not in {e["metadata"]["name"] for e in client.list(resources.NAMESPACES)},
-            Deadline.after(GONE_S),
-            every_s=EVERY_S,
-        )
+        left = made.remove()
         for item in client.list(resources.RESOURCE_SLICES, field_selector=f"spec.driver={DRIVER}"):
             client.discard(resources.RESOURCE_SLICES, item["metadata"]["name"], grace_s=None)
+        if left:
+            raise RuntimeError(f"still there: {', '.join(left)}")

@@ -74,7 +74,9 @@ def driver(folder: Path) -> Iterator[Path]:
 
 
 def asked(path: Path, method: Method, request: Any, *, timeout_s: float) -> Any:
-    with grpc.insecure_channel(f"unix:{path}") as channel:
+    # Else gRPC may use one connection for several channels.
+    own = [("grpc.use_local_subchannel_pool", 1)]
+    with grpc.insecure_channel(f"unix:{path}", options=own) as channel:
         call = channel.unary_unary(
             method.path,
             request_serializer=method.request.SerializeToString,
@@ -133,7 +135,9 @@ def test_calls_and_answers_are_passed_on_and_written_down(folder: Path, driver: 
     assert {**about, "ev": "answer", "claims": gives} in prepared
     failed = [each for each in seen if each.get("conn") == 3 and each["ev"] == "answer"]
     assert [(each["code"], each["message"]) for each in failed] == [(13, "the moon is full")]
-    assert "cancelled" in [each["ev"] for each in seen if each.get("conn") == 4]
+    late = [(each["ev"], each.get("code")) for each in seen if each.get("conn") == 4]
+    # Client and server have the same deadline: either may be the first to act on it.
+    assert {("cancelled", None), ("answer", 4)} & set(late)
 
 
 def test_what_comes_in_pieces_is_put_together() -> None:

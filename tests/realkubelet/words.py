@@ -6,22 +6,10 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.spec import Json
-from pytest_dra.wire import DRA_METHODS
 from pytest_dra.wire import GET_INFO
-from pytest_dra.wire import HEALTH_METHODS
 from pytest_dra.wire import NOTIFY_REGISTRATION_STATUS
-from pytest_dra.wire import Method
+from tests.upstream.kubelet_play import METHODS
 from tests.upstream.kubelet_plugin import UNITS_S
-
-METHODS: Final[dict[str, Method]] = {
-    method.path: method
-    for method in (
-        GET_INFO,
-        NOTIFY_REGISTRATION_STATUS,
-        *HEALTH_METHODS.values(),
-        *(each for both in DRA_METHODS.values() for each in (both.prepare, both.unprepare)),
-    )
-}
 
 TOLD: Final = (":authority", "content-type", "user-agent", "te", "grpc-accept-encoding")
 """Headers that a recording has."""
