@@ -5,7 +5,6 @@ from __future__ import annotations
 from pytest_dra.bench import Bench
 from pytest_dra.bench import comeback
 from pytest_dra.bench import statuses
-from pytest_dra.bench.ailing import NOTICED_S
 from pytest_dra.bench.ailing import ailing
 from pytest_dra.bench.ailing import wait_for as wait_for_device
 from pytest_dra.bench.binding import allocate
@@ -18,6 +17,7 @@ from pytest_dra.bench.binding import waiting_claim
 from pytest_dra.cases import case
 from pytest_dra.checks import binding
 from pytest_dra.checks import claim_status
+from pytest_dra.checks.taints import NOTICED_S
 from pytest_dra.spec import Level
 
 BROKEN = 500

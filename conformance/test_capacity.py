@@ -5,23 +5,23 @@ from __future__ import annotations
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Claim
 from pytest_dra.bench import Device
-from pytest_dra.bench import observing
 from pytest_dra.bench.sharing import again_after_deletion
 from pytest_dra.bench.sharing import are_told
 from pytest_dra.bench.sharing import claim_with
 from pytest_dra.bench.sharing import exclusive
 from pytest_dra.bench.sharing import observed_share
-from pytest_dra.bench.sharing import rounded
 from pytest_dra.bench.sharing import share
 from pytest_dra.bench.sharing import shared_device
 from pytest_dra.cases import case
 from pytest_dra.checks import cdi_specs
 from pytest_dra.checks import prepare
 from pytest_dra.checks import state
+from pytest_dra.checks.settings import must_differ
 from pytest_dra.checks.shares import consumed_must_be_enforced
 from pytest_dra.checks.shares import ids_must_be_repeated
 from pytest_dra.checks.shares import must_be_apart
 from pytest_dra.checks.shares import policy_must_stay
+from pytest_dra.checks.shares import rounded
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
 
@@ -68,7 +68,7 @@ def test_cap_003_release_of_one(dra_bench: Bench) -> None:
 def test_cap_004_consumed(dra_bench: Bench) -> None:
     """the consumed capacity of the result is enforced"""
     device = shared_device(dra_bench)
-    found = rounded(device)
+    found = rounded(device.spec)
     if found is None:
         raise NotApplicable(f"no capacity of device {device.name!r} is rounded up")
     name, low, between, high = found
@@ -77,7 +77,7 @@ def test_cap_004_consumed(dra_bench: Bench) -> None:
         return observed_share(dra_bench, device, asked={name: asked}, consumed={name: consumed})
 
     wanted = seen(high, high)
-    observing.must_differ(
+    must_differ(
         [seen(low, low), wanted], of="shares", way_out="let it print the amount that a claim has"
     )
     now = seen(between, high)

@@ -20,11 +20,8 @@ from pytest_dra.bench.malforming import with_other_version
 from pytest_dra.bench.malforming import with_unknown_field
 from pytest_dra.bench.malforming import words_of
 from pytest_dra.bench.observing import look
-from pytest_dra.bench.observing import must_differ
 from pytest_dra.bench.observing import observed
 from pytest_dra.bench.observing import observed_each
-from pytest_dra.bench.observing import samples_at_least
-from pytest_dra.bench.observing import steady
 from pytest_dra.bench.sharing import claim_with
 from pytest_dra.bench.sharing import share
 from pytest_dra.bench.sharing import shared_device
@@ -32,6 +29,9 @@ from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks import settings
 from pytest_dra.checks import state
+from pytest_dra.checks.settings import must_differ
+from pytest_dra.checks.settings import samples_at_least
+from pytest_dra.checks.settings import steady
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import Level
@@ -144,7 +144,7 @@ def test_conf_004_unknown_field(dra_bench: Bench) -> None:
 @case("CONF-005", Level.SHOULD)
 def test_conf_005_precedence(dra_bench: Bench) -> None:
     """claim configuration beats class configuration"""
-    samples = samples_at_least(dra_bench, BOTH)
+    samples = samples_at_least(dra_bench.profile.samples.good_config, BOTH)
     wanted = Wanted(request="req-0", devices=tuple(dra_bench.devices(1)))
     name = dra_bench.driver
     what = "a claim with one configuration"
@@ -168,7 +168,10 @@ def test_conf_005_precedence(dra_bench: Bench) -> None:
 @case("CONF-006", Level.MUST)
 def test_conf_006_requests(dra_bench: Bench) -> None:
     """configuration applies to the requests it names"""
-    samples, name = samples_at_least(dra_bench, REQUESTS), dra_bench.driver
+    samples, name = (
+        samples_at_least(dra_bench.profile.samples.good_config, REQUESTS),
+        dra_bench.driver,
+    )
     devices = dra_bench.devices(REQUESTS, in_one_claim=True)
     wanted = [Wanted(request=f"req-{n}", devices=(each,)) for n, each in enumerate(devices)]
     what = "a claim with one configuration for all requests"

@@ -14,7 +14,7 @@ from pytest_dra.spec import NotApplicable
 def test_feat_001_declared(dra_bench: Bench) -> None:
     """declared features are seen"""
     dra_bench.published()
-    wanted = signs.declared(dra_bench)
+    wanted = signs.declared(dra_bench.profile, dra_bench.cluster.version)
     if not wanted:
         raise NotApplicable("the profile declares no feature that a driver shows by itself")
     seen = signs.of_run(dra_bench)

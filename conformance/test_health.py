@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from pytest_dra.bench import Bench
-from pytest_dra.bench.ailing import NOTICED_S
 from pytest_dra.bench.ailing import ailing
 from pytest_dra.bench.ailing import wait_for
 from pytest_dra.bench.health import FIRST_S
@@ -24,6 +23,7 @@ from pytest_dra.checks import health
 from pytest_dra.checks import prepare
 from pytest_dra.checks import registration
 from pytest_dra.checks import taints
+from pytest_dra.checks.taints import NOTICED_S
 from pytest_dra.spec import Level
 from pytest_dra.spec import NotApplicable
 

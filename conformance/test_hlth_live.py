@@ -1,8 +1,12 @@
-"""HLTH on a cluster: what the kubelet makes of health in the pod's status."""
+"""HLTH on a cluster: what becomes of a pod whose device is bad, and of the device."""
 
 from __future__ import annotations
 
+import dataclasses
+
 from pytest_dra.cases import case
+from pytest_dra.checks import taints
+from pytest_dra.checks.taints import NOTICED_S
 from pytest_dra.live import LiveBench
 from pytest_dra.live import ailing
 from pytest_dra.spec import Level
@@ -11,7 +15,8 @@ from pytest_dra.spec import Level
 @case("HLTH-009", Level.SHOULD, live=True)
 def test_hlth_009_in_pod_status(dra_live: LiveBench) -> None:
     """an unhealthy device shows in pod status"""
-    claim = dra_live.claim()
+    # A taint of the faulty device would evict the pod.
+    claim = dra_live.claim(dataclasses.replace(dra_live.ask(), tolerated=True))
     pod = dra_live.pod_with(claim)
     dra_live.pods.must_run(pod)
     (held,) = dra_live.claims.devices(claim)
@@ -22,3 +27,17 @@ def test_hlth_009_in_pod_status(dra_live: LiveBench) -> None:
     finally:
         ailing.run(dra_live, "hooks.heal", hooks.heal, held)
     ailing.must_show(dra_live, pod, held, ailing.HEALTHY)
+
+
+@case("HLTH-010", Level.SHOULD, live=True)
+def test_hlth_010_no_new_claims(dra_live: LiveBench) -> None:
+    """a bad device gets no new claims and can be released"""
+    claim = dra_live.claim()
+    pod = dra_live.pod_with(claim)
+    dra_live.pods.must_run(pod)
+    (held,) = dra_live.claims.devices(claim)
+    with ailing.failing(dra_live, held):
+        found = ailing.published_until(dra_live, held, taints.is_closed)
+        taints.must_be_closed(found, device=held[2], within_s=NOTICED_S)
+        dra_live.pods.end(pod)
+        dra_live.claims.must_be_deallocated(claim)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Wanted
 from pytest_dra.bench.configuring import entries
-from pytest_dra.bench.observing import must_differ
 from pytest_dra.bench.observing import observed
-from pytest_dra.bench.observing import samples_at_least
-from pytest_dra.bench.observing import steady
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
+from pytest_dra.checks.settings import must_differ
+from pytest_dra.checks.settings import samples_at_least
 from pytest_dra.checks.settings import setting_must_be
+from pytest_dra.checks.settings import steady
 from pytest_dra.spec import Level
 
 MAIN, BIG, SMALL = "gpu", "big", "small"
@@ -46,7 +46,7 @@ def test_prio_002_request_names(dra_bench: Bench) -> None:
 @case("PRIO-003", Level.MUST)
 def test_prio_003_configuration(dra_bench: Bench) -> None:
     """only configuration of the chosen alternative applies"""
-    samples = samples_at_least(dra_bench, SETTINGS)
+    samples = samples_at_least(dra_bench.profile.samples.good_config, SETTINGS)
     wanted, name = _wanted(dra_bench), dra_bench.driver
     once = entries(name, samples[0], requests=[CHOSEN])
     steady(lambda: observed(dra_bench, wanted, once, what="a claim with one configuration"))

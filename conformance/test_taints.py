@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pytest_dra.bench import Bench
 from pytest_dra.bench import Wanted
-from pytest_dra.bench.ailing import NOTICED_S
 from pytest_dra.bench.ailing import ailing
 from pytest_dra.bench.ailing import as_published
 from pytest_dra.bench.ailing import let_time_pass
@@ -15,6 +14,7 @@ from pytest_dra.bench.ailing import wait_for
 from pytest_dra.cases import case
 from pytest_dra.checks import prepare
 from pytest_dra.checks import taints
+from pytest_dra.checks.taints import NOTICED_S
 from pytest_dra.spec import Level
 
 ONCE = 1

@@ -14,7 +14,9 @@ from pytest_dra.fake_driver.features import WEBHOOK
 
 PLAIN: Final = "manifests.yaml"
 
-MORE: Final = {UNPREPARED: "unprepared.yaml", WEBHOOK: "webhook.yaml"}
+MORE: Final = {
+    name: f"{name}.yaml" for name in ("conditions", "dynamic", "shares", UNPREPARED, WEBHOOK)
+}
 """Files of features."""
 
 

@@ -11,12 +11,16 @@ from pytest_dra.clusters.kind import PREFIX
 from pytest_dra.live.deployment import DEFAULT_NAMESPACE
 from pytest_dra.live.deployment import LABEL
 from pytest_dra.live.leftovers import room_name
+from pytest_dra.live.needed import wished
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.live.shipment import CLUSTER_WIDE
+from pytest_dra.live.shipment import plugins_of
+from pytest_dra.livefinding import not_granted
 from pytest_dra.liveplanning import partners_of
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.planning import plan_of
+from pytest_dra.refusals import context_of
 from pytest_dra.refusals import is_whole
 from pytest_dra.session import DISRUPTIVE
 from pytest_dra.session import Session
@@ -52,6 +56,7 @@ def list_run(settings: Settings) -> int:
         *_created(settings, plan.live),
         "",
         *_disturbing(disturbing, shared=plan.live.shared),
+        *_wished(settings),
         "",
         "--dra-dry-run: nothing was created",
     ]
@@ -69,6 +74,9 @@ def _created(settings: Settings, live: LivePlan) -> Iterator[str]:
         yield f"  {_shown(item)}"
     for resource in IN_ROOM:
         yield f"  {resource.kind} {room_name(RUN)}/*"
+    yield f"  {resources.DEVICE_CLASSES.kind} {room_name(RUN)}-*"
+    for home in sorted({each.namespace for each in plugins_of(live.objects)}):
+        yield f"  {resources.PODS.kind} {home}/*-second-*"
     yield f"each with the label {LABEL}={RUN}, or in the namespace {room_name(RUN)}."
 
 
@@ -85,3 +93,12 @@ def _disturbing(ids: Iterable[str], *, shared: bool) -> Iterator[str]:
     yield f"Cases that disturb others: {found}."
     if shared:
         yield f"They are not run without {DISRUPTIVE}."
+
+
+def _wished(settings: Settings) -> Iterator[str]:
+    """What this user may not on a cluster of others, and what a run goes without then."""
+    if context_of(settings["dra_cluster"]) is None:
+        return
+    told = not_granted(settings, wished())
+    if told:
+        yield f"This user may not: {told}. How long calls took is not judged then."

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping
 from functools import partial
-from unittest import mock
 
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.engine import find_engine
 from pytest_dra.clusters.handed import HandedCluster
-from pytest_dra.clusters.handed import kubeconfig_of
+from pytest_dra.clusters.handed import environment_of
 from pytest_dra.clusters.handed import loader_of
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
@@ -41,8 +39,7 @@ def session_on(given: object, settings: Settings, *, calls: Mapping[str, Call]) 
     check_later_features(settings)
     try:
         # Its own kubeconfig, and not that of the user, who may have another cluster in mind.
-        with mock.patch.dict(os.environ, {"KUBECONFIG": str(kubeconfig_of(given))}):
-            plan = plan_of(settings, calls=calls)[1]
+        plan = plan_of(settings.within(environment_of(given)), calls=calls)[1]
         engine = _engine(settings, given)
     except ClusterError as error:
         raise OptionError(str(error)) from error

@@ -12,6 +12,8 @@ from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import KubeError
 from pytest_dra.live.leftovers import room_name
+from pytest_dra.live.needed import Need
+from pytest_dra.live.needed import missing
 from pytest_dra.live.needed import must_be_granted
 from pytest_dra.live.needed import needs_of
 from pytest_dra.options import DEFAULT
@@ -34,7 +36,8 @@ def found(settings: Settings) -> Iterator[KubeconfigCluster]:
     Raises:
         OptionError: it cannot be used, or what is done with it fails.
     """
-    cluster = KubeconfigCluster(context_of(settings["dra_cluster"]) or "", keeper=None)
+    context = context_of(settings["dra_cluster"]) or ""
+    cluster = KubeconfigCluster(context, keeper=None, environ=settings.environ)
     try:
         cluster.start()
         yield cluster
@@ -97,3 +100,9 @@ def must_be_allowed(settings: Settings, objects: Sequence[Json]) -> None:
             disturbs=settings["dra_disruptive"] == "true",
         )
         must_be_granted(cluster.admin(), needs)
+
+
+def not_granted(settings: Settings, needs: Sequence[Need]) -> str:
+    """Which of these rights this user does not have, in words. Raises OptionError."""
+    with found(settings) as cluster:
+        return missing(cluster.admin(), needs)

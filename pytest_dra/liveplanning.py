@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import shlex
 import sys
 from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +37,7 @@ from pytest_dra.live.shipment import ShipmentError
 from pytest_dra.live.shipment import images_of
 from pytest_dra.live.shipment import objects_of
 from pytest_dra.live.shipment import ordered
+from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import put_image
 from pytest_dra.livefinding import must_be_allowed
 from pytest_dra.livefinding import must_have_its_node
@@ -71,7 +75,8 @@ def live_plan(settings: Settings, profile: DriverProfile) -> LivePlan:
     if context is None:
         ways, engine = _kind(settings, profile)
         return _of_node(settings, _plan(settings, profile, ways=ways, engine=engine))
-    known: Ways = (partial(_known, context), lambda keeper, _: _known(context, keeper))
+    new = partial(_known, context, settings.environ)
+    known: Ways = (new, lambda keeper, _: new(keeper))
     plan = _of_node(settings, _plan(settings, profile, ways=known, engine=None))
     if settings["dra_node"]:
         must_have_its_node(settings)
@@ -95,8 +100,8 @@ def partners_of(plan: LivePlan) -> list[Json]:
         raise OptionError(f"the second driver's manifests: {error}") from error
 
 
-def _known(context: str, keeper: Keeper) -> WholeCluster:
-    return KubeconfigCluster(context, keeper=keeper)
+def _known(context: str, environ: Mapping[str, str], keeper: Keeper) -> WholeCluster:
+    return KubeconfigCluster(context, keeper=keeper, environ=environ)
 
 
 def _kind(settings: Settings, profile: DriverProfile) -> tuple[Ways, Engine]:
@@ -123,11 +128,13 @@ def _plan(
     """What is deployed; without an engine images are not built."""
     driver = settings["dra_driver"]
     if driver.split()[:1] == [FAKE]:
-        return _fake(settings, driver, ways=ways, engine=engine)
+        return _fake(settings, profile, ways=ways, engine=engine)
     objects = [] if driver == INSTALLED else _objects(settings, profile)
+    previous: list[Json] = []
     try:
         if driver and driver != INSTALLED:
             image, *arguments = shlex.split(driver)
+            previous = _previous(objects, profile, engine, arguments)
             put_image(objects, _named(image, engine), arguments=arguments)
     except (ClusterError, ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
@@ -135,11 +142,34 @@ def _plan(
         new=ways[0],
         join=ways[1],
         objects=tuple(objects),
-        images=tuple(images_of(objects)),
+        previous=tuple(previous),
+        images=tuple(images_of([*objects, *previous])),
         pod_image=settings["dra_pod_image"],
         own_allocator=settings["dra_allocator"] == REFERENCE,
         partner=_partner(settings, engine),
     )
+
+
+def _previous(
+    objects: Sequence[Json], profile: DriverProfile, engine: Engine | None, arguments: list[str]
+) -> list[Json]:
+    """The plugin's DaemonSets with the image of the previous release; none where none is given.
+
+    Raises:
+        ClusterError, ShipmentError, ValueError: the image, or the manifests, cannot be used.
+    """
+    given = profile.launch.previous.image if profile.launch.previous else ""
+    if not given:
+        return []
+    image, *own = shlex.split(given)
+    return _plugins_with(objects, _named(image, engine), own or arguments)
+
+
+def _plugins_with(objects: Sequence[Json], image: str, arguments: Sequence[str]) -> list[Json]:
+    """Copies of the plugin's DaemonSets that run an image. Raises ShipmentError."""
+    found = [copy.deepcopy(each.item) for each in plugins_of(objects)]
+    put_image(found, image, arguments=arguments)
+    return found
 
 
 def _named(image: str, engine: Engine | None) -> str:
@@ -192,11 +222,17 @@ def _objects(settings: Settings, profile: DriverProfile) -> list[Json]:
         raise OptionError(f"--dra-manifests: {error}") from error
 
 
-def _fake(settings: Settings, driver: str, *, ways: Ways, engine: Engine | None) -> LivePlan:
+def _fake(
+    settings: Settings, profile: DriverProfile, *, ways: Ways, engine: Engine | None
+) -> LivePlan:
     """The bundled driver: its image is built, and its manifests are those of its fault.
 
-    Where there is no engine the nodes have to have the image, or get it from somewhere.
+    It plays its own previous release, which has no fault. Where there is no engine the nodes have
+    to have the image, or get it from somewhere.
     """
+    driver = settings["dra_driver"]
+    command = profile.launch.previous.command if profile.launch.previous else ()
+    previous: list[Json] = []
     try:
         arguments = shlex.split(driver)[1:]
         program = [sys.executable, "-m", fakeimage.MODULE]
@@ -204,6 +240,9 @@ def _fake(settings: Settings, driver: str, *, ways: Ways, engine: Engine | None)
         objects = ordered(yaml.safe_load_all(text))
         partner = _partner(settings, engine)
         image = partner.image
+        if command[:1] == (FAKE,):
+            more = [*arguments, *command[1:], "--fault="]
+            previous = _plugins_with(objects, image, more)
         put_image(objects, image, arguments=arguments)
     except (ToolError, ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
@@ -211,6 +250,7 @@ def _fake(settings: Settings, driver: str, *, ways: Ways, engine: Engine | None)
         new=ways[0],
         join=ways[1],
         objects=tuple(objects),
+        previous=tuple(previous),
         images=(image,),
         pod_image=settings["dra_pod_image"],
         own_allocator=settings["dra_allocator"] == REFERENCE,

@@ -18,6 +18,7 @@ from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.cases import Declared
 from pytest_dra.cases import declared
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import KubeError
@@ -26,13 +27,13 @@ from pytest_dra.launch import Keeper
 from pytest_dra.launch.inherited import inherited
 from pytest_dra.launch.tool import python_path
 from pytest_dra.live import LiveBench
-from pytest_dra.live.bench import LiveSetup
 from pytest_dra.live.leftovers import ended_runs
 from pytest_dra.live.leftovers import remove_run
 from pytest_dra.live.leftovers import removing
 from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.meeting import Met
 from pytest_dra.live.plan import LivePlan
+from pytest_dra.live.setup import LiveSetup
 from pytest_dra.outcome import BenchError
 from pytest_dra.outcome import Outcome
 from pytest_dra.outcome import ended
@@ -46,7 +47,8 @@ SPOILING = frozenset({State.FAILED, State.ERRORED})
 
 SPARE = 4
 """Devices of the class from which on cases may be judged beside each other: each wants two at most
-at a time, and one that has a device and waits for its second one must get it."""
+at a time (or three in one claim, which has none before it has all), and one that has a device and
+waits for its second one must get it."""
 
 RUN_BYTES = 3
 """Random part of a run's name: apart from those of others on one cluster."""
@@ -65,12 +67,14 @@ class LiveSite:
         self._keeper = keeper
         self._cluster: WholeCluster | None = None
         self._bench: LiveBench | None = None
-        self._run = secrets.token_hex(RUN_BYTES)
+        self._run, self._owner = secrets.token_hex(RUN_BYTES), Owner.here()
         self._kept: Keeper | None = None
         self._broken = ""
         self._meeting: Meeting | None = None
         self._joins = False
         self._lanes = Lanes(self._judge_beside)
+        self.kept = ""
+        """Name of a cluster that the run has made and leaves for the next one."""
 
     @property
     def cluster(self) -> WholeCluster:
@@ -85,6 +89,7 @@ class LiveSite:
                 cluster = self._new_cluster()
                 self._cluster = cluster
                 cluster.start()
+                self.kept = cluster.name if cluster.ours and not cluster.ends else ""
                 self._must_be_meant(cluster)
             except Exception as error:
                 self._broken = f"{type(error).__name__}: {error}"
@@ -95,7 +100,7 @@ class LiveSite:
         if self._meeting is None or not self._joins:
             return self._live.new(self._keeper())
         met = self._meeting.wait()
-        self._run = met.run
+        self._run, self._owner = met.run, met.owner
         return self._live.join(self._keeper(), met.cluster)
 
     def join(self, meeting: Meeting) -> None:
@@ -106,7 +111,7 @@ class LiveSite:
         """Make cluster and deployment for other processes. Raises as :attr:`bench` does."""
         self._meeting = meeting
         self.bench.driver.must_publish()
-        return Met(cluster=self.cluster.name, run=self._run)
+        return Met(cluster=self.cluster.name, run=self._run, owner=self._owner)
 
     def using(self) -> AbstractContextManager[None]:
         """Use the driver, and nobody disturbs it meanwhile."""
@@ -165,6 +170,7 @@ class LiveSite:
                     self._plan.feature_gates
                 ),
                 objects=live.objects,
+                previous=live.previous,
                 images=live.images,
                 pod_image=live.pod_image,
                 own_allocator=live.own_allocator,
@@ -172,6 +178,7 @@ class LiveSite:
                 node=live.node,
                 cdi_library=self._plan.cdi_library,
                 folder=self._folder,
+                owner=self._owner,
                 meeting=self._meeting,
                 joins=self._joins,
             )

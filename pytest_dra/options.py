@@ -193,12 +193,18 @@ class Setting(NamedTuple):
 
 
 class Settings:
-    """All options, resolved; look-up by ``dest`` name, e.g. ``settings["dra_driver"]``."""
+    """All options, resolved; look-up by ``dest`` name, e.g. ``settings["dra_driver"]``.
 
-    __slots__ = ("by_name",)
+    ``environ`` names the kubeconfig of a cluster that exists, as for kubectl.
+    """
 
-    def __init__(self, by_name: Mapping[str, Setting]) -> None:
+    __slots__ = ("by_name", "environ")
+
+    def __init__(
+        self, by_name: Mapping[str, Setting], *, environ: Mapping[str, str] = os.environ
+    ) -> None:
         self.by_name = by_name
+        self.environ = environ
 
     def __getitem__(self, name: str) -> str:
         return self.by_name[name].value
@@ -253,19 +259,28 @@ class Settings:
         """The same, of the bundled driver where none is named: what the fixtures run on."""
         if self.active:
             return self
-        return Settings({**self.by_name, "dra_driver": Setting("fake", DEFAULT)})
+        return self._with({"dra_driver": Setting("fake", DEFAULT)})
 
     def with_profile(self, values: Mapping[str, str]) -> Settings:
         """Settings that a profile file gives rank above defaults and below everything else."""
-        merged = dict(self.by_name)
-        for name, value in values.items():
-            if value and merged[name].origin == DEFAULT:
-                merged[name] = Setting(value, PROFILE)
-        return Settings(merged)
+        return self._with(
+            {
+                name: Setting(value, PROFILE)
+                for name, value in values.items()
+                if value and self.origin(name) == DEFAULT
+            }
+        )
 
     def instead(self, name: str, value: str) -> Settings:
         """The same with another value, found out for what was given: its origin stays."""
-        return Settings({**self.by_name, name: Setting(value, self.origin(name))})
+        return self._with({name: Setting(value, self.origin(name))})
+
+    def within(self, environ: Mapping[str, str]) -> Settings:
+        """The same in another environment."""
+        return Settings(self.by_name, environ=environ)
+
+    def _with(self, settings: Mapping[str, Setting]) -> Settings:
+        return Settings({**self.by_name, **settings}, environ=self.environ)
 
     def described(self) -> list[str]:
         """``name=value (origin)`` of everything that matters, for header and report."""

@@ -113,11 +113,6 @@ def check_later_features(settings: Settings) -> None:
             f"--dra-driver-previous={previous}: goes with an image under test: --dra-driver=IMAGE; "
             "the previous release of a process is launch.previous.command in the profile"
         )
-    if previous and is_whole(cluster):
-        raise OptionError(
-            f"--dra-driver-previous={previous}: updates are judged at wire depth; leave it out, or "
-            f"use --dra-cluster={EMBEDDED}"
-        )
     if is_whole(cluster):
         _check_deployable(driver)
         _check_installed(settings)

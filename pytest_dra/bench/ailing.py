@@ -17,13 +17,11 @@ from pytest_dra.bench.devices import Device
 from pytest_dra.bench.devices import same_in
 from pytest_dra.checks import taints
 from pytest_dra.checks.pools import newest
+from pytest_dra.checks.taints import NOTICED_S
 from pytest_dra.spec import Blocked
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.waiting import pause
-
-NOTICED_S: Final = 60.0
-"""Deadline for a driver to show that a device has become faulty or healthy."""
 
 SECOND_S: Final = 1.05
 """A second and a bit: times of taints have no smaller parts."""

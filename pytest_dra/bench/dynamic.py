@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pytest_dra.bench import hooks
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.devices import Device
-
-HOOK = "hooks.inventory"
+from pytest_dra.checks.partitions import HOOK
+from pytest_dra.checks.partitions import lines_of
 
 _HINDERING = ("taints", "bindingConditions")
 """Fields of devices that cannot simply be claimed."""
@@ -36,8 +36,7 @@ def inventory(bench: Bench) -> tuple[str, ...]:
     Raises:
         UnsupportedEnvironment: it cannot be run.
     """
-    text = hooks.run(bench.instance, bench.profile.hooks.inventory, name=HOOK)
-    return tuple(sorted(line.strip() for line in text.splitlines() if line.strip()))
+    return lines_of(hooks.run(bench.instance, bench.profile.hooks.inventory, name=HOOK))
 
 
 def looks(bench: Bench) -> list[Look]:

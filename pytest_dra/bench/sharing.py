@@ -95,23 +95,6 @@ def exclusive(bench: Bench, device: Device, *, request: str = "req-0") -> Json:
     return claims.exclusive(request, device, driver=bench.driver)
 
 
-def rounded(device: Device) -> tuple[str, str, str, str] | None:
-    """A capacity whose policy has two amounts: its name, the lower one, what is rounded up to the
-    higher one, and that; None if no policy has."""
-    for name, value in (device.spec.get("capacity") or {}).items():
-        policy = value.get("requestPolicy") or {}
-        some = [Quantity.parse(str(each)).whole() for each in policy.get("validValues") or []]
-        steps = policy.get("validRange") or {}
-        if not some and steps.get("step"):
-            least = Quantity.parse(str(steps["min"])).whole()
-            some = [least, least + Quantity.parse(str(steps["step"])).whole()]
-        whole = Quantity.parse(str(value["value"])).whole()
-        low, high = (*sorted(set(some))[:BOTH], 0, 0)[:BOTH]
-        if low + 1 < high <= whole:
-            return name, str(low), str(low + 1), str(high)
-    return None
-
-
 def observed_share(
     bench: Bench, device: Device, *, asked: Mapping[str, str], consumed: Mapping[str, str]
 ) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pytest_dra.api.resources import RESOURCE_CLAIMS
+from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.bench.ailing import ailing
 from pytest_dra.bench.bench import Bench
 from pytest_dra.bench.grouping import FIELD as GROUPS
@@ -18,6 +19,7 @@ from pytest_dra.bench.publishing import slices_of
 from pytest_dra.bench.writing import slice_writes
 from pytest_dra.catalogue import catalogue
 from pytest_dra.checks import metadata
+from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import feature_applies
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
@@ -194,12 +196,11 @@ def _wait(bench: Bench, features: Collection[str]) -> None:
     until(bench.timeline, lambda: set(features) <= of_run(bench).keys(), deadline)
 
 
-def declared(bench: Bench) -> dict[str, str]:
+def declared(profile: DriverProfile, version: KubernetesVersion) -> dict[str, str]:
     """Features that the profile itself declares and Kubernetes has, with their sign in words.
 
     Only those that a driver shows by itself.
     """
-    profile, gates = bench.profile, bench.cluster.version.gates
     injects = profile.path is not None and profile.driver.registers
     own = {*profile.features, *([BY_CDI] if injects else [])}
     return {
@@ -207,5 +208,5 @@ def declared(bench: Bench) -> dict[str, str]:
         for known in catalogue().features.values()
         if known.name in own & SHOWN
         and profile.declares(known.name)
-        and feature_applies(known.name, bench.kubernetes, gates=gates)
+        and feature_applies(known.name, version.name, gates=version.gates)
     }

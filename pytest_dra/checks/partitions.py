@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Sequence
+from typing import Final
 
 from pytest_dra.spec import Violation
+
+HOOK: Final = "hooks.inventory"
+"""What shows the partitions that there are."""
+
+
+def lines_of(told: str) -> tuple[str, ...]:
+    """The lines that the hook has printed, whatever their order."""
+    return tuple(sorted(line.strip() for line in told.splitlines() if line.strip()))
 
 
 def some_must_come(changed: Sequence[str], *, tried: Collection[str]) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 
 from pytest_dra.checks import prepare
+from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.wire.answers import NodeReply
+
+HOOK = "hooks.observe"
+"""What shows a setting."""
 
 SHOWN = 200
 """Characters of a setting that a finding shows."""
@@ -59,3 +66,48 @@ def refusal_must_name_the_configuration(
             want=f"a text that names the configuration: {', '.join(sorted(known))}",
             proof=(reply.serial,),
         )
+
+
+def steady(observe: Callable[[], str]) -> str:
+    """What the hook prints for one setting; asked twice, of two claims.
+
+    Raises:
+        UnsupportedEnvironment: it prints something else the second time: that proves nothing.
+    """
+    first, again = observe(), observe()
+    if first != again:
+        raise UnsupportedEnvironment(
+            f"{HOOK} prints {first!r:.100} and then {again!r:.100} "
+            "for the same setting of two claims",
+            way_out="let it print what is set, and nothing that each claim has anew",
+        )
+    return first
+
+
+def samples_at_least(samples: Sequence[Json], count: int) -> Sequence[Json]:
+    """The first ``samples.good_config``.
+
+    Raises:
+        UnsupportedEnvironment: there are fewer.
+    """
+    if len(samples) < count:
+        raise UnsupportedEnvironment(
+            f"{count} different settings are needed, samples.good_config has {len(samples)}",
+            way_out=f"give as many that {HOOK} tells apart",
+        )
+    return samples[:count]
+
+
+def must_differ(
+    seen: Sequence[str],
+    *,
+    of: str = "samples.good_config",
+    way_out: str = "give three samples.good_config that it tells apart",
+) -> None:
+    """Settings that look alike prove nothing.
+
+    Raises:
+        UnsupportedEnvironment: they do; ``of`` says what differs, ``way_out`` what would help.
+    """
+    if len(set(seen)) < len(seen):
+        raise UnsupportedEnvironment(f"{HOOK} prints the same for different {of}", way_out=way_out)

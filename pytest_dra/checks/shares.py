@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
+from pytest_dra.api.quantity import Quantity
 from pytest_dra.checks import settings
 from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.wire.answers import NodeReply
+
+BOTH: Final = 2
+"""Amounts that make a step."""
 
 
 def ids_must_be_repeated(reply: NodeReply, uid: str, *, shares: Collection[str], what: str) -> None:
@@ -82,3 +87,20 @@ def consumed_must_be_enforced(seen: str, *, wanted: str, requested: str, what: s
         what=f"a share with {what} that has asked for {requested}",
         want=f"that of a share which has asked for {what}: {wanted[: settings.SHOWN]}",
     )
+
+
+def rounded(device: Json) -> tuple[str, str, str, str] | None:
+    """A capacity whose policy has two amounts: its name, the lower one, what is rounded up to the
+    higher one, and that; None if no policy of the published device has."""
+    for name, value in (device.get("capacity") or {}).items():
+        policy = value.get("requestPolicy") or {}
+        some = [Quantity.parse(str(each)).whole() for each in policy.get("validValues") or []]
+        steps = policy.get("validRange") or {}
+        if not some and steps.get("step"):
+            least = Quantity.parse(str(steps["min"])).whole()
+            some = [least, least + Quantity.parse(str(steps["step"])).whole()]
+        whole = Quantity.parse(str(value["value"])).whole()
+        low, high = (*sorted(set(some))[:BOTH], 0, 0)[:BOTH]
+        if low + 1 < high <= whole:
+            return name, str(low), str(low + 1), str(high)
+    return None

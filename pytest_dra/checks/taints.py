@@ -88,6 +88,9 @@ def must_be_as_before(now: Json | None, before: Json, *, device: str, within_s: 
         )
 
 
+NOTICED_S: Final = 60.0
+"""Deadline for a driver to show that a device has become faulty or healthy."""
+
 CLOSING: Final = frozenset({"NoSchedule", "NoExecute"})
 """Effects of taints that keep new claims away."""
 

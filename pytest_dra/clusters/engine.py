@@ -11,6 +11,8 @@ from typing import IO
 from typing import Final
 
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.remedies import remedy_for
+from pytest_dra.clusters.remedies import told
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 from pytest_dra.launch.tool import find
@@ -71,10 +73,9 @@ class Engine:
             self.call(["info", "--format", "{{json .}}"])
         except ToolError as error:
             said = error.said.rpartition("\n")[2] or str(error)
-            raise ClusterError(
-                f"{self.name} does not answer: {said}. Start it, or see whether this user may use "
-                f"it ('{self.program} info' must work)"
-            ) from error
+            usual = f"start it, or see whether this user may use it ('{self.program} info' works)"
+            problem = f"{self.name} does not answer: {said}"
+            raise ClusterError(told(problem, remedy_for(f"{said} ") or usual)) from error
 
     def is_rootless(self) -> bool:
         """True if it runs as this user, who is root in its containers. Raises ToolError."""

@@ -33,8 +33,7 @@ class HandedCluster(KubeconfigCluster):
     """
 
     def __init__(self, given: object, *, engine: Engine | None, keeper: Keeper | None) -> None:
-        environ = {"KUBECONFIG": str(kubeconfig_of(given))}
-        super().__init__("", keeper=keeper, environ=environ)
+        super().__init__("", keeper=keeper, environ=environment_of(given))
         self._given = given
         self._engine = engine
 
@@ -68,6 +67,11 @@ def kubeconfig_of(given: object) -> Path:
         f"dra_existing_cluster: got {type(given).__name__}, want the path of a kubeconfig, or a "
         f"cluster with {' or '.join(FILES)}, that has been created"
     )
+
+
+def environment_of(given: object) -> dict[str, str]:
+    """The environment that names it. Raises ClusterError as :func:`kubeconfig_of`."""
+    return {"KUBECONFIG": str(kubeconfig_of(given))}
 
 
 def loader_of(given: object) -> Callable[[str], object] | None:

@@ -9,6 +9,7 @@ from typing import Final
 from pytest_dra.clusters.engine import DOCKER
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.remedies import remedied
 from pytest_dra.launch import Keeper
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch.inherited import inherited
@@ -42,19 +43,6 @@ LOAD_S: Final = 300.0
 """Longest load of an image into all nodes."""
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)")
-
-_REMEDIES: Final = (
-    ("port is already allocated", "another program has the port: choose another one, or end it"),
-    ("address already in use", "another program has the port: choose another one, or end it"),
-    ("no space left on device", "the disk is full: remove what the engine does not need any more"),
-    ("too many open files", "raise fs.inotify.max_user_instances (512) and max_user_watches"),
-    ("inotify", "raise fs.inotify.max_user_instances (512) and fs.inotify.max_user_watches"),
-    ("failed to pull image", "the node image is not there: name one with --dra-kind-image"),
-    ("unknown kubernetes version", "kind is too old for this version: install a newer one"),
-    ("node(s) already exist", "a cluster of this name exists: --dra-reuse=NAME uses it"),
-    ("failed to detect containerd", "the node image is not one of kind"),
-)
-"""What kind or the engine says in trouble, and what to do then."""
 
 
 class KindTool:
@@ -103,7 +91,7 @@ class KindTool:
         if code != 0:
             how = f"failed with status {code}" if code is not None else "has not ended in time"
             said = made.log_tail(ERROR_TAIL).strip()
-            raise _remedied(ToolError(f"kind create cluster {how}: {said}", code=code, said=said))
+            raise remedied(ToolError(f"kind create cluster {how}: {said}", code=code, said=said))
 
     def delete_argv(self, name: str, kubeconfig: Path) -> list[str]:
         """What deletes a cluster, for somebody else to run."""
@@ -142,14 +130,7 @@ class KindTool:
         try:
             return call([self.program, *arguments], timeout_s=timeout_s, env=self._env)
         except ToolError as error:
-            raise _remedied(error) from error
-
-
-def _remedied(error: ToolError) -> ClusterError:
-    """With what to do, where that is known."""
-    said = error.said.lower()
-    remedy = next((what for sign, what in _REMEDIES if sign in said), "")
-    return ClusterError(f"{error}{f'. What to do: {remedy}' if remedy else ''}")
+            raise remedied(error) from error
 
 
 def find_kind(wanted: str, engine: Engine) -> KindTool:

@@ -1,14 +1,21 @@
-"""A device in use that fails, and what the status of its pod says then."""
+"""A device that fails, what is published of it, and what the status of its pod says then."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
+from contextlib import contextmanager
 from typing import Final
 
+from pytest_dra.checks.pools import newest
+from pytest_dra.checks.taints import NOTICED_S
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.bench import LiveBench
 from pytest_dra.live.hooks import run_hook
 from pytest_dra.live.pods import Pod
+from pytest_dra.spec import Json
+from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
@@ -30,23 +37,81 @@ def run(bench: LiveBench, name: str, command: Sequence[str], held: tuple[str, st
     run_hook(bench.driver, name, command, values)
 
 
+@contextmanager
+def failing(bench: LiveBench, held: tuple[str, str, str]) -> Iterator[None]:
+    """A device is faulty meanwhile, and healed then; without ``hooks.heal`` the driver begins anew.
+
+    Raises:
+        UnsupportedEnvironment: a hook cannot be run.
+    """
+    hooks = bench.profile.hooks
+    run(bench, "hooks.fault", hooks.fault, held)
+    try:
+        yield
+    finally:
+        if hooks.heal:
+            run(bench, "hooks.heal", hooks.heal, held)
+            published_until(bench, held, lambda now: now is not None and not now.get("taints"))
+        else:
+            bench.driver.restart()
+
+
+def published_until(
+    bench: LiveBench, held: tuple[str, str, str], wanted: Callable[[Json | None], bool]
+) -> Json | None:
+    """The device as it is published once that is as wanted, or at the deadline; None if it is not.
+
+    Args:
+        bench: whose driver has it.
+        held: driver, pool and device.
+        wanted: is asked with it.
+    """
+    _, pool, device = held
+
+    def look() -> Json | None:
+        for item in newest(bench.driver.slices()):
+            for each in item["spec"].get("devices") or ():
+                if item["spec"]["pool"]["name"] == pool and each["name"] == device:
+                    found: Json = each
+                    return found
+        return None
+
+    poll(lambda: wanted(look()), Deadline.after(NOTICED_S), every_s=EVERY_S)
+    return look()
+
+
+def tainted(bench: LiveBench, held: tuple[str, str, str]) -> Json:
+    """The device once it has a taint.
+
+    Raises:
+        UnsupportedEnvironment: it gets none, which is another case's matter.
+    """
+    found = published_until(bench, held, lambda now: bool(now and now.get("taints")))
+    if not found or not found.get("taints"):
+        raise UnsupportedEnvironment(
+            f"hooks.fault has not made the driver taint device {held[2]!r} within {NOTICED_S:g} s",
+            way_out="--dra-depth=wire, at which TAINT-003 says why",
+        )
+    return found
+
+
 def must_show(bench: LiveBench, pod: Pod, held: tuple[str, str, str], wanted: str) -> None:
     """Wait until the pod's status says so of the one device that the pod has.
 
     Raises:
         Violation: it does not.
     """
-    found = poll(lambda: _told(bench, pod) == [wanted], Deadline.after(SHOWS_S), every_s=EVERY_S)
+    found = poll(lambda: told(bench, pod) == [wanted], Deadline.after(SHOWS_S), every_s=EVERY_S)
     if not found:
         _, pool, device = held
         raise Violation(
             f"allocatedResourcesStatus of {pod}, claim:{CLAIM}, device {pool}/{device}",
-            got=", ".join(_told(bench, pod)) or "nothing",
+            got=", ".join(told(bench, pod)) or "nothing",
             want=f"{wanted} within {SHOWS_S:g} s",
         )
 
 
-def _told(bench: LiveBench, pod: Pod) -> list[str]:
+def told(bench: LiveBench, pod: Pod) -> list[str]:
     """What is said of the resources of the pod's claim."""
     status = (bench.pods.state(pod) or {}).get("status") or {}
     return [

@@ -25,19 +25,34 @@ IMPLICIT: Final = "deviceclass.resource.kubernetes.io"
 
 HOST_NAME: Final = "kubernetes.io/hostname"
 
+ADMIN: Final = "resource.kubernetes.io/admin-access"
+"""Label of namespaces whose claims may ask for admin access (contract 1.5)."""
+
+TOLERATIONS: Final = ({"operator": "Exists"}, {"operator": "Exists", "effect": "NoExecute"})
+"""Of all taints of devices: the controller that evicts pods looks at those alone that name the
+effect, as of Kubernetes 1.37."""
+
+ALL: Final = "All"
+"""Allocation mode of a request for every device that matches."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """One request of a claim: so many devices of a class that match the selectors (CEL).
 
-    ``alternatives``: the first of them that can be had is taken, and nothing else of this one
-    counts but its name.
+    ``every``: all of them; ``admin``: also those that others use. ``tolerated``: taints of any key
+    do no harm. ``capacity``: so much of each device. ``alternatives``: the first of them that can
+    be had is taken, and nothing else of this one counts but its name.
     """
 
     device_class: str = ""
     name: str = REQUEST
     count: int = 1
     selectors: tuple[str, ...] = ()
+    every: bool = False
+    admin: bool = False
+    tolerated: bool = False
+    capacity: Mapping[str, str] = dataclasses.field(default_factory=dict)
     alternatives: tuple[Ask, ...] = ()
 
     def body(self) -> Json:
@@ -50,16 +65,39 @@ class Ask:
     def wanted(self) -> Json:
         """What is asked for, without the name."""
         wanted: Json = {"deviceClassName": self.device_class}
-        if self.count != 1:
+        if self.every:
+            wanted["allocationMode"] = ALL
+        elif self.count != 1:
             wanted["count"] = self.count
+        if self.admin:
+            wanted["adminAccess"] = True
+        if self.tolerated:
+            wanted["tolerations"] = [dict(each) for each in TOLERATIONS]
+        if self.capacity:
+            wanted["capacity"] = {"requests": dict(self.capacity)}
         if self.selectors:
             wanted["selectors"] = [{"cel": {"expression": each}} for each in self.selectors]
         return wanted
 
 
-def claim_spec(*asks: Ask) -> Json:
-    """The spec of a claim with these requests."""
-    return {"devices": {"requests": [each.body() for each in asks]}}
+def claim_spec(*asks: Ask, config: Sequence[Json] = ()) -> Json:
+    """The spec of a claim with these requests, and :func:`settings` for them."""
+    devices: Json = {"requests": [each.body() for each in asks]}
+    if config:
+        devices["config"] = list(config)
+    return {"devices": devices}
+
+
+def settings(driver: str, parameters: Json, *, requests: Sequence[str] = ()) -> Json:
+    """An entry of a claim's or class's configuration, for these requests or for all."""
+    opaque = {"opaque": {"driver": driver, "parameters": parameters}}
+    return {"requests": list(requests), **opaque} if requests else opaque
+
+
+def room(name: str, *, admin: bool) -> Json:
+    """A namespace; ``admin``: its claims may ask for admin access."""
+    labels = {"labels": {ADMIN: "true"}} if admin else {}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, **labels}}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

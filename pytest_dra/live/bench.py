@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -14,11 +12,9 @@ from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
-from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
-from pytest_dra.launch.tool import ToolError
 from pytest_dra.live import absence
 from pytest_dra.live.absence import Absence
 from pytest_dra.live.asking import CLAIM
@@ -28,6 +24,7 @@ from pytest_dra.live.asking import Ask
 from pytest_dra.live.asking import Use
 from pytest_dra.live.asking import claim_spec
 from pytest_dra.live.asking import pod_spec
+from pytest_dra.live.asking import room
 from pytest_dra.live.calltimes import CallTimes
 from pytest_dra.live.claims import Claims
 from pytest_dra.live.deployment import Deployment
@@ -35,23 +32,19 @@ from pytest_dra.live.deployment import marks_of
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
 from pytest_dra.live.giving import allocator_of
+from pytest_dra.live.guest import Guest
 from pytest_dra.live.leftovers import room_name
-from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.node import LiveNode
-from pytest_dra.live.partner import NAME as PARTNER
-from pytest_dra.live.partner import Partner
 from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
 from pytest_dra.live.restarting import Restarts
-from pytest_dra.live.shipment import ShipmentError
-from pytest_dra.profile import DriverProfile
+from pytest_dra.live.setup import LiveSetup
 from pytest_dra.profile.model import Probe
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
-from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
 
@@ -61,31 +54,8 @@ ACCOUNT_S: Final = 10.0
 EVERY_S: Final = 0.2
 """Between two looks for it."""
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class LiveSetup:
-    """What a bench is made of. ``objects`` are the driver's own, none where it is installed.
-
-    ``folder`` makes empty folders, for builds. ``meeting``: where processes of the run meet that
-    use the cluster; ``joins``: another one of them has deployed. ``node``: whose instance
-    of the driver is judged; "": the first one's.
-    """
-
-    cluster: WholeCluster
-    profile: DriverProfile
-    driver_name: str
-    run: str
-    version: KubernetesVersion = dataclasses.field(default_factory=kubernetes_version)
-    objects: Sequence[Json] = ()
-    images: Sequence[str] = ()
-    pod_image: str = ""
-    own_allocator: bool = False
-    partner: Partner | None = None
-    cdi_library: str = "1.1.0"
-    folder: Callable[[], Path] = lambda: Path()
-    meeting: Meeting | None = None
-    joins: bool = False
-    node: str = ""
+ENDED_S: Final = 60.0
+"""Longest wait for the pods of the run's namespace, which have grace of some seconds each."""
 
 
 class LiveBench:
@@ -111,28 +81,37 @@ class LiveBench:
             self._client,
             name=setup.driver_name,
             version=setup.version,
-            run=setup.run,
+            marks=self.marks,
             objects=setup.objects,
             node=setup.node,
         )
         self._room = Deployment(
             self._client,
-            run=setup.run,
-            objects=[
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
-            ],
+            marks=self.marks,
+            objects=[room(self.namespace, admin=self.profile.declares("AdminAccess"))],
         )
         self.allocator = allocator_of(setup, self.namespace)
         self.restarts = Restarts(self.driver)
         self._times = CallTimes(self._client, setup.driver_name)
+        self._guest = Guest(self._client, setup, self.marks)
         self._absences: list[Absence] = []
         self._case = ""
         self._number = 0
 
     @property
+    def run(self) -> str:
+        """Name of the run, by which everything that it makes is labelled."""
+        return self._setup.run
+
+    @property
+    def previous(self) -> Sequence[Json]:
+        """The DaemonSets of the driver's previous release; none where that is not known."""
+        return self._setup.previous
+
+    @property
     def marks(self) -> Json:
         """Labels and annotations of everything that the run makes."""
-        return marks_of(self._setup.run)
+        return marks_of(self.run, self._setup.owner)
 
     @property
     def version(self) -> KubernetesVersion:
@@ -195,47 +174,21 @@ class LiveBench:
     def close(self) -> list[str]:
         """Remove everything that was made; what is left, in words."""
         self.stop()
-        return [*self._room.remove(), *self.driver.uninstall()]
+        self._room.begin_removal()
+        # Pods need their drivers for their end; the namespaces end beside each other, 5 s each.
+        self.pods.none_is_left(within_s=ENDED_S)
+        self._guest.begin_removal()
+        left = self.driver.uninstall()
+        return [*left, *self._guest.end_removal(), *self._room.end_removal()]
 
     @contextmanager
     def partner(self) -> Iterator[LiveDriver]:
-        """A second driver beside the one under test, which publishes.
-
-        Raises:
-            ClusterError: it cannot be deployed.
-            UnsupportedEnvironment: this run has none.
-        """
-        partner, setup = self._setup.partner, self._setup
-        if partner is None:
-            raise UnsupportedEnvironment(
-                "a run that judges one node of many deploys no second driver",
-                way_out="leave --dra-node out",
-            )
-        if partner.build is not None:
-            partner.build(setup.folder())
-        setup.cluster.load(partner.image)
-        try:
-            objects = partner.objects()
-        except (ToolError, ShipmentError) as error:
-            raise ClusterError(f"the second driver's manifests: {error}") from error
-        other = LiveDriver(
-            self._client, name=PARTNER, version=setup.version, run=setup.run, objects=objects
-        )
-        try:
-            other.install()
+        """A second driver beside the one under test, which publishes. Raises as ``Guest.there``."""
+        with self._guest.there() as other:
             try:
-                other.must_publish()
-            except Violation as violation:
-                if partner.build is None:
-                    raise UnsupportedEnvironment(
-                        f"the second driver does not come up: {violation}",
-                        way_out=f"give the nodes the image {partner.image}",
-                    ) from violation
-                raise ClusterError(f"the second driver: {violation}") from violation
-            yield other
-        finally:
-            self.pods.clear()
-            other.uninstall()
+                yield other
+            finally:
+                self.pods.clear()
 
     @contextmanager
     def case(self, case: Case) -> Iterator[None]:
@@ -303,10 +256,10 @@ class LiveBench:
         selectors = (self.profile.samples.pin,) if pinned else ()
         return Ask(device_class=self.device_class, name=name, count=count, selectors=selectors)
 
-    def claim(self, *asks: Ask) -> str:
+    def claim(self, *asks: Ask, config: Sequence[Json] = ()) -> str:
         """A claim with these requests, one device by default; its name."""
         name = self.name("claim")
-        self.claims.create(name, claim_spec(*(asks or (self.ask(),))))
+        self.claims.create(name, claim_spec(*(asks or (self.ask(),)), config=config))
         return name
 
     def template(self, *asks: Ask) -> str:

@@ -39,14 +39,14 @@ class Deployment:
 
     Args:
         client: with the rights to make the objects.
-        run: value of the label.
+        marks: labels and annotations of each, as :func:`marks_of` has them.
         objects: in the order in which they are made.
     """
 
-    def __init__(self, client: Client, *, run: str, objects: Sequence[Json]) -> None:
+    def __init__(self, client: Client, *, marks: Json, objects: Sequence[Json]) -> None:
         self._client = client
         self._objects = objects
-        self._marks = marks_of(run)
+        self._marks = marks
         self._made: list[tuple[Resource, str | None, str]] = []
         self._kinds: dict[tuple[str, str], Resource] = {}
 
@@ -112,13 +112,28 @@ class Deployment:
 
     def remove(self) -> list[str]:
         """Delete what was made, the last first; what is still there then, in words."""
+        self.begin_removal()
+        return self.end_removal()
+
+    def begin_removal(self) -> None:
+        """Ask for the end of what was made, the last first."""
+        self._delete(self._made)
+
+    def end_removal(self) -> list[str]:
+        """Wait for it; what is still there then, in words."""
         made, self._made = self._made, []
-        return self._removed(made)
+        return self._left(made)
 
     def _removed(self, made: Sequence[tuple[Resource, str | None, str]]) -> list[str]:
+        self._delete(made)
+        return self._left(made)
+
+    def _delete(self, made: Sequence[tuple[Resource, str | None, str]]) -> None:
         for resource, namespace, name in reversed(made):
             with suppress(KubeError):
                 self._client.delete(resource, name, namespace=namespace, grace_s=None)
+
+    def _left(self, made: Sequence[tuple[Resource, str | None, str]]) -> list[str]:
         left: list[str] = []
 
         def gone() -> bool:
@@ -140,9 +155,9 @@ class Deployment:
         return True
 
 
-def marks_of(run: str) -> Json:
-    """Labels and annotations of everything that a run of this process makes."""
-    return {"labels": {LABEL: run}, "annotations": {OWNER: Owner.here().written()}}
+def marks_of(run: str, owner: Owner) -> Json:
+    """Labels and annotations of everything that a run makes, whose process is the owner."""
+    return {"labels": {LABEL: run}, "annotations": {OWNER: owner.written()}}
 
 
 def resource_of(client: Client, item: Json) -> Resource:

@@ -22,7 +22,9 @@ from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live import installed
+from pytest_dra.live import podstates
 from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.pods import must_have_images
 from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import workloads_of
 from pytest_dra.spec import Json
@@ -40,8 +42,15 @@ INSTALLED_S: Final = 10.0
 RESTARTED_S: Final = 120.0
 """Longest way from the end of the plugin's pods to ready ones in their place."""
 
-LOG_LINES: Final = 50
-"""Lines of each container of the driver that are kept of a case."""
+IMAGES_S: Final = 20.0
+"""How long a node may fail to get an image of the driver: a registry may be busy for a moment."""
+
+ITS_IMAGE: Final = (
+    "build or pull it in the local engine, from which the nodes of kind get it, or name one in a "
+    "registry that the nodes reach"
+)
+"""The way out for pods of the driver."""
+
 
 EVERY_S: Final = 0.5
 """Between two looks at the driver's slices or pods."""
@@ -54,7 +63,7 @@ class LiveDriver:
         client: the suite's own identity.
         name: under which the driver publishes.
         version: the cluster's, with the gates that are turned.
-        run: value of the label of what is made.
+        marks: labels and annotations of what is made.
         objects: the driver's own, in the order in which they are made; none where it is installed.
         node: whose instance is judged; "": the first node's, and what is published anywhere.
     """
@@ -65,7 +74,7 @@ class LiveDriver:
         *,
         name: str,
         version: KubernetesVersion,
-        run: str,
+        marks: Json,
         objects: Sequence[Json],
         node: str = "",
     ) -> None:
@@ -74,7 +83,7 @@ class LiveDriver:
         self.objects = objects
         self._client = client
         self.environment = environment_of(version, stored=True)
-        self._deployment = Deployment(client, run=run, objects=objects)
+        self._deployment = Deployment(client, marks=marks, objects=objects)
         self._gone = True
 
     def install(self) -> None:
@@ -93,6 +102,14 @@ class LiveDriver:
     def uninstall(self) -> list[str]:
         """Remove what was deployed; what is left, in words."""
         return self._deployment.remove()
+
+    def begin_removal(self) -> None:
+        """Ask for the end of what was deployed."""
+        self._deployment.begin_removal()
+
+    def end_removal(self) -> list[str]:
+        """Wait for it; what is left, in words."""
+        return self._deployment.end_removal()
 
     def must_be_ours(self) -> None:
         """Raises UnsupportedEnvironment for a driver that somebody else has installed."""
@@ -132,27 +149,39 @@ class LiveDriver:
                 self.install()
 
     @contextmanager
-    def without_plugin(self) -> Iterator[None]:
-        """No plugin runs on any node meanwhile; classes, roles and controllers stay.
+    def without_plugin(self, *, instead: Sequence[Json] = ()) -> Iterator[None]:
+        """No plugin runs on any node meanwhile, or other DaemonSets do in the place of its own.
+
+        Classes, roles and controllers stay.
 
         Raises:
             UnsupportedEnvironment: the driver is not ours, or has no DaemonSet.
             ClusterError: its pods do not go.
-            Violation: they do not come back.
+            Violation: they do not come back, or those in their place do not come.
         """
         plugins = [each.item for each in self.plugins()]
         before = self.plugin_pods()
         try:
-            left = self._deployment.remove_some(plugins)
-            gone = poll(
-                lambda: not self.plugin_pods(), Deadline.after(RESTARTED_S), every_s=EVERY_S
-            )
-            if left or not gone:
-                raise ClusterError(f"the plugin of {self.name} does not go: {self._told()}")
+            self._take_away(plugins)
+            if instead:
+                self._deployment.apply_again(instead)
+                self._must_be_ready(len(before))
             yield
         finally:
+            if instead:
+                self._take_away(instead)
             self._deployment.apply_again(plugins)
             self._must_be_ready(len(before))
+
+    def _take_away(self, plugins: Sequence[Json]) -> None:
+        """Delete DaemonSets and wait for the end of their pods. Raises ClusterError."""
+        left = self._deployment.remove_some(plugins)
+        deadline = Deadline.after(RESTARTED_S)
+        gone = poll(lambda: not self.plugin_pods(), deadline, every_s=EVERY_S)
+        if left or not gone:
+            raise ClusterError(
+                f"the plugin of {self.name} does not go: {podstates.told(self.pods())}"
+            )
 
     def plugins(self) -> list[Workload]:
         """What makes its plugin's pods.
@@ -167,8 +196,6 @@ class LiveDriver:
                 "the manifests have no DaemonSet of a plugin", way_out="complete the manifests"
             )
         return found
-
-    # what it publishes
 
     def everywhere(self) -> list[Json]:
         """Its slices as they are now, those of all nodes."""
@@ -187,13 +214,24 @@ class LiveDriver:
 
         Raises:
             Violation: there is none in time, with what the driver's pods say.
+            ClusterError: the nodes cannot get an image of the driver.
         """
         within_s = DEPLOYED_S if self.objects else INSTALLED_S
-        found = poll(self._published, Deadline.after(within_s), every_s=EVERY_S)
+
+        patience = Deadline.after(IMAGES_S)
+
+        def look() -> list[Json]:
+            seen = self._published()
+            late = bool(self.objects) and patience.passed and not seen
+            for pod in self.pods() if late else ():
+                must_have_images(podstates.name_of(pod), pod, way_out=ITS_IMAGE)
+            return seen
+
+        found = poll(look, Deadline.after(within_s), every_s=EVERY_S)
         if not found:
             raise Violation(
                 f"ResourceSlices of {self.name}" + (f" on node {self.node}" if self.node else ""),
-                got=f"none; {self._told()}",
+                got=f"none; {podstates.told(self.pods())}",
                 want=f"published within {DEPLOYED_S:g} s after the driver was deployed"
                 if self.objects
                 else "published by the driver that is installed",
@@ -257,8 +295,6 @@ class LiveDriver:
             raise ClusterError(f"DeviceClass {device_class}: {error}") from error
         return list(found.devices)
 
-    # its pods
-
     def pods(self) -> list[Json]:
         """The pods in the namespaces of its workloads; of an installed driver its plugin's."""
         if not self.objects:
@@ -273,15 +309,7 @@ class LiveDriver:
             nodes = {str(each["spec"].get("nodeName")) for each in self.slices()}
             nodes = {self.node} if self.node else nodes
             return installed.plugins_of(self.name, self._client.list(resources.PODS), nodes=nodes)
-        names = {
-            (each.namespace, each.item["metadata"]["name"]) for each in plugins_of(self.objects)
-        }
-        return [
-            each
-            for each in self.pods()
-            for owner in each["metadata"].get("ownerReferences") or ()
-            if (each["metadata"]["namespace"], owner["name"]) in names
-        ]
+        return podstates.owned_by(self.pods(), plugins_of(self.objects))
 
     def restart(self) -> None:
         """End the plugin's pods and wait for ready ones in their place.
@@ -314,12 +342,16 @@ class LiveDriver:
         def ready() -> bool:
             now = self.plugin_pods()
             known = {each["metadata"]["uid"] for each in now}
-            return len(now) >= number and not known.intersection(gone) and all(map(_is_ready, now))
+            return (
+                len(now) >= number
+                and not known.intersection(gone)
+                and all(map(podstates.is_ready, now))
+            )
 
         if not poll(ready, Deadline.after(RESTARTED_S), every_s=EVERY_S):
             raise Violation(
                 f"pods of {self.name} after their end",
-                got=self._told(),
+                got=podstates.told(self.pods()),
                 want=f"new ones, ready within {RESTARTED_S:g} s",
             )
 
@@ -352,45 +384,14 @@ class LiveDriver:
             UnsupportedEnvironment: there is no such pod.
             KubeError: it cannot be run there.
         """
-        pod = self._plugin_on(node)
+        pod = podstates.on_node(self.plugin_pods(), node)
         about, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
         return self._client.run(
             about["namespace"], about["name"], container, argv, timeout_s=timeout_s
         )
 
-    def _plugin_on(self, node: str) -> Json:
-        for each in self.plugin_pods():
-            if each["spec"].get("nodeName") == node:
-                return each
-        raise UnsupportedEnvironment(
-            f"there is no plugin's pod on node {node}", way_out="see why it is not there"
-        )
-
-    def _told(self) -> str:
-        told = []
-        for pod in self.pods():
-            states = [
-                f"{name}: {about.get('reason') or about.get('startedAt')}"
-                for each in pod["status"].get("containerStatuses") or ()
-                for name, about in (each.get("state") or {}).items()
-            ]
-            told.append(f"pod {pod['metadata']['name']} {pod['status']['phase']} {states}")
-        return "; ".join(told) or "no pod of the driver"
-
     def log(self) -> str:
         """The end of the output of its pods; it is only shown, and may be missing."""
-        parts = []
         with suppress(KubeError):
-            for pod in self.pods():
-                metadata = pod["metadata"]
-                for container in pod["spec"]["containers"]:
-                    text = self._client.log(
-                        metadata["namespace"], metadata["name"], container["name"], lines=LOG_LINES
-                    )
-                    parts.append(f"--- {metadata['name']} {container['name']}\n{text}")
-        return "\n".join(parts)
-
-
-def _is_ready(pod: Json) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+            return podstates.log_of(self._client, self.pods())
+        return ""

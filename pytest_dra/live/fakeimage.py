@@ -13,6 +13,9 @@ from typing import Final
 import pytest_dra
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.remedies import OF_MACHINE
+from pytest_dra.clusters.remedies import remedy_for
+from pytest_dra.clusters.remedies import told
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 
@@ -71,10 +74,9 @@ def build(engine: Engine, folder: Path, *, base: str) -> None:
         _fill(folder, python=_python_of(engine, base))
         engine.build(folder, tag=image, arguments={"BASE": base})
     except ToolError as error:
-        raise ClusterError(
-            f"--dra-driver=fake: its image cannot be built on {base}: {error}. A base image that "
-            "the engine has is named with --dra-base-image"
-        ) from error
+        usual = "a base image that the engine has is named with --dra-base-image"
+        problem = f"--dra-driver=fake: its image cannot be built on {base}: {error}"
+        raise ClusterError(told(problem, remedy_for(error.said, OF_MACHINE) or usual)) from error
 
 
 def _python_of(engine: Engine, base: str) -> str:

@@ -11,7 +11,7 @@ from pytest_dra.bench.allocating import KubeScheduler
 from pytest_dra.bench.allocating import ReferenceScheduler
 
 if TYPE_CHECKING:
-    from pytest_dra.live.bench import LiveSetup
+    from pytest_dra.live.setup import LiveSetup
 
 
 def allocator_of(setup: LiveSetup, namespace: str) -> Allocator:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
 
@@ -34,10 +35,24 @@ class MeetingError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
-    """What there is: how the cluster is found, and the run as whose everything is made."""
+    """What there is: how the cluster is found, and the run as whose everything is made.
+
+    ``owner``: the process that ends it all, by which others tell whether the run still lives.
+    """
 
     cluster: str
     run: str
+    owner: Owner
+
+    @classmethod
+    def read(cls, text: str) -> Met:
+        """The inverse of :meth:`written`."""
+        found = json.loads(text)
+        return cls(cluster=found["cluster"], run=found["run"], owner=Owner(**found["owner"]))
+
+    def written(self) -> str:
+        """As text."""
+        return json.dumps(dataclasses.asdict(self))
 
 
 class Meeting:
@@ -65,7 +80,7 @@ class Meeting:
             raise MeetingError(failed.read_text("utf-8"))
         if not ready.exists():
             raise MeetingError(f"the run's cluster is not there after {READY_S:g} s")
-        return Met(**json.loads(ready.read_text("utf-8")))
+        return Met.read(ready.read_text("utf-8"))
 
     def _is_decided(self) -> bool:
         return any((self.folder / name).exists() for name in (_READY, _FAILED))
@@ -111,7 +126,7 @@ class Meeting:
 
     def answer(self, met: Met) -> None:
         """Say that everything is there."""
-        self._write(_READY, json.dumps(dataclasses.asdict(met)))
+        self._write(_READY, met.written())
 
     def refuse(self, why: str) -> None:
         """Say that it will not be."""

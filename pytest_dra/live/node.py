@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Final
 
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.launch.tool import ToolError
+from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
@@ -26,6 +29,14 @@ REGISTRY: Final = f"{KUBELET}/plugins_registry"
 
 CHECKPOINT: Final = f"{KUBELET}/dra_manager_state"
 """The kubelet's memory of prepared claims: JSON within JSON."""
+
+_SOCKETS: Final = 'find "$@" -type s -printf "%i %p\\n" 2>/dev/null; true'
+
+_LISTENING: Final = "cat /proc/[0-9]*/net/unix 2>/dev/null; true"
+"""Sockets of all network namespaces of the node, by the paths that their owners have bound."""
+
+_ACCEPTS: Final = "00010000"
+"""The flag there of a socket that listens (__SO_ACCEPTCON in include/linux/net.h)."""
 
 CLOSE: Final = 80
 WITH_IDS: Final = '"CDIDeviceIDs":["'
@@ -72,17 +83,51 @@ class LiveNode:
             ) from error
 
     def sockets(self) -> list[str]:
-        """Sockets in the registry and in the driver's directory.
+        """Sockets in the registry and in the driver's directory. Raises as :meth:`inodes`."""
+        return sorted(self.inodes())
+
+    def dead_sockets(self) -> list[str]:
+        """Those of them on which nobody listens. Raises as :meth:`inodes`.
+
+        Listeners are told by the last part of their path: directories have other names within a
+        container.
+        """
+        found = self.sockets()
+        try:
+            lines = self.run("sh", "-c", _LISTENING).splitlines()
+        except ToolError as error:
+            raise UnsupportedEnvironment(str(error), way_out="see why it ended") from error
+        living = {line.rpartition("/")[2] for line in lines if f" {_ACCEPTS} " in line}
+        return [path for path in found if path.rpartition("/")[2] not in living]
+
+    def inodes(self) -> dict[str, int]:
+        """Their inodes by their paths.
 
         Raises:
             UnsupportedEnvironment: the node cannot be looked into.
         """
         places = (REGISTRY, f"{KUBELET}/plugins/{self._driver}")
         try:
-            found = self.run("sh", "-c", 'find "$@" -type s 2>/dev/null; true', "sh", *places)
+            found = self.run("sh", "-c", _SOCKETS, "sh", *places)
         except ToolError as error:
             raise UnsupportedEnvironment(str(error), way_out="see why it ended") from error
-        return sorted(found.split())
+        pairs = (line.split(maxsplit=1) for line in found.splitlines() if line.strip())
+        return {path: int(inode) for inode, path in pairs}
+
+    def prepared(self, uid: str) -> list[tuple[str, str]]:
+        """Pool and name of each device that the kubelet keeps for a prepared claim.
+
+        Raises:
+            UnsupportedEnvironment: its checkpoint cannot be read.
+        """
+        try:
+            told = self.run("cat", CHECKPOINT)
+        except ToolError as error:
+            raise UnsupportedEnvironment(str(error), way_out="see why it ended") from error
+        return [
+            (str(device.get("PoolName")), str(device.get("DeviceName")))
+            for device in devices_in(told, uid)
+        ]
 
     def must_have_no_ids(self, uid: str) -> None:
         """Judge by the kubelet's checkpoint that Prepare has answered no CDI ids for a claim.
@@ -135,3 +180,28 @@ class LiveNode:
                 got=", ".join(left),
                 want=f"none within {self._within_s:g} s: the claim is unprepared",
             )
+
+
+def registers_at(path: str) -> bool:
+    """True for a socket that a kubelet looks at to find plugins."""
+    return path.startswith(f"{REGISTRY}/")
+
+
+def devices_in(checkpoint: str, uid: str) -> Iterator[Json]:
+    """The devices of a prepared claim in a kubelet's checkpoint, as the driver has answered them.
+
+    Raises:
+        UnsupportedEnvironment: the checkpoint is of another form.
+    """
+    try:
+        kept = json.loads(json.loads(checkpoint)["Data"])
+        claims = [
+            each for each in kept.get("ClaimInfoStateList") or () if each.get("ClaimUID") == uid
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UnsupportedEnvironment(
+            f"the kubelet's checkpoint cannot be read: {error!r}", way_out="--dra-depth=wire"
+        ) from error
+    for claim in claims:
+        for state in (claim.get("DriverState") or {}).values():
+            yield from state.get("Devices") or ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
-import json
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from pytest_dra.launch.tool import ToolError
 from pytest_dra.live.node import CDI_DIRECTORIES
 from pytest_dra.live.node import CHECKPOINT
 from pytest_dra.live.node import LiveNode
+from pytest_dra.live.node import devices_in
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 
@@ -60,13 +60,9 @@ class Told:
 
 def ids_of(node: LiveNode, uid: str) -> list[str]:
     """The CDI ids that a kubelet keeps for a prepared claim. Raises as :meth:`LiveNode.run`."""
-    kept = json.loads(json.loads(node.run("cat", CHECKPOINT))["Data"])
     return [
         str(id)
-        for claim in kept.get("ClaimInfoStateList") or ()
-        if claim.get("ClaimUID") == uid
-        for state in (claim.get("DriverState") or {}).values()
-        for device in state.get("Devices") or ()
+        for device in devices_in(node.run("cat", CHECKPOINT), uid)
         for id in device.get("CDIDeviceIDs") or ()
     ]
 

@@ -20,6 +20,7 @@ class LivePlan:
         new: makes the cluster; nothing is started by that.
         join: finds the one that another process of the run has made, by its name.
         objects: what is deployed, in this order.
+        previous: DaemonSets that take the place of those among them in cases of updates.
         images: given to the nodes before, where the local engine has them.
         pod_image: of the pods that use devices.
         own_allocator: ours gives devices to pods, else the cluster's kube-scheduler.
@@ -34,6 +35,7 @@ class LivePlan:
     objects: tuple[Json, ...]
     images: tuple[str, ...]
     pod_image: str
+    previous: tuple[Json, ...] = ()
     own_allocator: bool = False
     shared: bool = False
     build: Callable[[Path], None] | None = None

@@ -11,6 +11,9 @@ from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.clusters.remedies import OF_MACHINE
+from pytest_dra.clusters.remedies import remedy_for
+from pytest_dra.clusters.remedies import told
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live.asking import CONTAINER
@@ -43,6 +46,9 @@ IMAGE_TROUBLE: Final = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 )
 """Reasons of waiting containers that are nothing of the driver's."""
+
+OTHER_IMAGE: Final = "name an image that the nodes can get, with a shell in it: --dra-pod-image"
+"""The way out for pods of ours."""
 
 _NOT_FOUND: Final = 404
 
@@ -107,9 +113,13 @@ class Pods:
         within_s = self._budgets.pod
         if self.runs_within(pod, within_s):
             return self.state(pod) or {}
+        trouble = self._trouble(pod, self.state(pod) or {})
+        remedy = remedy_for(trouble, OF_MACHINE)
+        if remedy:
+            raise ClusterError(told(f"{pod}: {trouble}", remedy))
         raise Violation(
             f"{pod}",
-            got=self._trouble(pod, self.state(pod) or {}),
+            got=trouble,
             want=f"all containers running within {within_s:g} s{want and f', {want}'}",
         )
 
@@ -120,7 +130,7 @@ class Pods:
         def runs() -> bool:
             nonlocal next_one
             state = self.state(pod) or {}
-            _must_have_images(pod, state)
+            must_have_images(pod, state, way_out=OTHER_IMAGE)
             found = _runs(state)
             if not found and next_one.passed:
                 next_one = Deadline.after(NUDGE_S)
@@ -206,6 +216,16 @@ class Pods:
         for pod in self._made:
             self.must_go(pod)
 
+    def none_is_left(self, *, within_s: float) -> bool:
+        """Wait until the namespace has no pods; whether it is so."""
+
+        def gone() -> bool:
+            with suppress(KubeError):
+                return not self._client.list(resources.PODS, namespace=self._namespace)
+            return False
+
+        return bool(poll(gone, Deadline.after(within_s), every_s=EVERY_S))
+
     def clear(self) -> list[str]:
         """Delete all pods that were made, by force at last; those that are still there."""
         made, self._made = self._made, []
@@ -284,10 +304,16 @@ def _waiting(state: Json) -> list[tuple[str, str]]:
     ]
 
 
-def _must_have_images(pod: Pod, state: Json) -> None:
+def must_have_images(pod: object, state: Json, *, way_out: str) -> None:
+    """Raises ClusterError for a pod of which an image cannot be had, which no driver can help."""
+    images = {
+        str(each.get("name")): str(each.get("image"))
+        for field in ("initContainers", "containers")
+        for each in (state.get("spec") or {}).get(field) or ()
+    }
     for name, reason in _waiting(state):
         if reason in IMAGE_TROUBLE:
             raise ClusterError(
-                f"{pod}, container {name}: {reason}; name an image that the nodes can get, with a "
-                "shell in it: --dra-pod-image"
+                f"{pod}, container {name}: {reason}: the node has no image {images.get(name)} and "
+                f"cannot pull it; {way_out}"
             )

@@ -10,7 +10,7 @@ from pytest_dra.checks.attributes import full_name
 from pytest_dra.checks.attributes import type_of
 from pytest_dra.checks.flaws import driver_of
 from pytest_dra.checks.selecting import Shown
-from pytest_dra.checks.selecting import selectors_of
+from pytest_dra.live import choosing
 from pytest_dra.live.asking import Ask
 from pytest_dra.live.bench import LiveBench
 from pytest_dra.profile.model import Probe
@@ -44,37 +44,21 @@ def choices(bench: LiveBench) -> list[Choice]:
     Raises:
         UnsupportedEnvironment: there are none, or nothing tells them from others of their class.
     """
-    found = [
-        choice
-        for name in bench.profile.driver.device_classes
-        if (choice := _choice(bench, name)) is not None
-    ]
-    if not found:
-        raise UnsupportedEnvironment(
-            "no class of the profile has a device that skips both node operations",
-            way_out="name its class in driver.deviceClasses, and turn the cluster's feature gate "
-            "DRAOptionalNodeOperations on",
-        )
-    return found
-
-
-def _choice(bench: LiveBench, device_class: str) -> Choice | None:
-    devices = bench.driver.offered(device_class)
-    skipping = [each for each in devices if skips(each.item)]
-    if not skipping:
-        return None
-    others = [each for each in devices if not skips(each.item)]
-    selectors = selectors_of(skipping, others, bench.driver.environment)
-    if selectors is None:
-        raise UnsupportedEnvironment(
-            f"class {device_class} has devices that skip node operations and others, and no "
-            "attribute tells them apart",
-            way_out="publish one that does, or a class of their own",
-        )
-    ask = Ask(device_class=device_class, selectors=selectors)
+    found = choosing.choices(
+        bench,
+        lambda one: skips(one.item),
+        what="skip both node operations",
+        way_out="name their class in driver.deviceClasses, and turn the cluster's feature gate "
+        "DRAOptionalNodeOperations on",
+    )
     kind_attribute = bench.profile.driver.kind_attribute
-    probe = probe_for(bench.probe, skipping, kind_attribute=kind_attribute)
-    return Choice(ask=ask, probe=probe)
+    return [
+        Choice(
+            ask=each.ask,
+            probe=probe_for(bench.probe, each.devices, kind_attribute=kind_attribute),
+        )
+        for each in found
+    ]
 
 
 def skips(item: Json) -> bool:

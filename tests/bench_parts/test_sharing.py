@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_dra.bench.devices import Device
-from pytest_dra.bench.sharing import rounded
+from pytest_dra.checks.shares import rounded
 from pytest_dra.spec import Json
 
 
@@ -22,7 +22,7 @@ def device(value: str, policy: Json | None) -> Device:
     ],
 )
 def test_a_policy_says_what_is_rounded(value: str, policy: Json, amounts: tuple[str, ...]) -> None:
-    assert rounded(device(value, policy)) == ("m", *amounts)
+    assert rounded(device(value, policy).spec) == ("m", *amounts)
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_a_policy_says_what_is_rounded(value: str, policy: Json, amounts: tuple[
 def test_where_nothing_lies_in_between_or_too_much_is_asked_nothing_is_rounded(
     value: str, policy: Json | None
 ) -> None:
-    assert rounded(device(value, policy)) is None
+    assert rounded(device(value, policy).spec) is None

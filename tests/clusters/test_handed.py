@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from pytest_dra import handing
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.handed import HandedCluster
 from pytest_dra.clusters.handed import kubeconfig_of
 from pytest_dra.clusters.handed import loader_of
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.options import OptionError
+from pytest_dra.options import Settings
+from pytest_dra.options import resolve
 from tests.clusters.started import started
 from tests.clusters.stubs import Stub
 
@@ -51,6 +55,24 @@ def test_a_path_and_a_cluster_object_have_a_kubeconfig(tmp_path: Path) -> None:
     file = tmp_path / "config"
     assert kubeconfig_of(file) == kubeconfig_of(str(file)) == kubeconfig_of(OfPytestKind(file))
     assert loader_of(file) is None
+
+
+def test_a_plan_for_it_leaves_the_environment_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nonexistent/of-the-user")
+    seen: list[tuple[str, str]] = []
+
+    def plan_of(settings: Settings, *, calls: object) -> object:
+        changed = settings.instead("dra_driver", "x").with_profile({"dra_driver_name": "y"})
+        seen.append((changed.for_fixtures().environ["KUBECONFIG"], os.environ["KUBECONFIG"]))
+        raise ClusterError("far enough")
+
+    monkeypatch.setattr(handing, "plan_of", plan_of)
+    settings = resolve(flag={"dra_driver": "fake"}.get, ini=lambda _: None, environ={})
+    with pytest.raises(OptionError, match="far enough"):
+        handing.session_on(tmp_path / "config", settings, calls={})
+    assert seen == [(str(tmp_path / "config"), "/nonexistent/of-the-user")]
 
 
 def test_what_has_none_is_told_what_is_wanted() -> None:

@@ -30,7 +30,10 @@ TEXT_LIMIT = 200
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Seen:
-    """One run: its verdict, the state of each case, and why a case did not pass."""
+    """One run: its verdict, the state of each case, and why a case did not pass.
+
+    What was judged on a cluster after wire depth is named ``ID[cluster]``.
+    """
 
     verdict: str
     states: Mapping[str, str]
@@ -42,17 +45,24 @@ BENCHES = "2"
 """The drivers here have no hardware; what else CI does goes on beside them."""
 
 
-def run(options: Sequence[str], output: Path, *, programs: Path | None = None) -> Seen:
+def run(
+    options: Sequence[str],
+    output: Path,
+    *,
+    programs: Path | None = None,
+    limit_s: float = LIMIT_S,
+) -> Seen:
     """Judge a driver once.
 
     Args:
         options: of pytest.
         output: directory of the report.
         programs: a directory that comes first on PATH.
+        limit_s: longest run.
 
     Raises:
         RuntimeError: there is no report.
-        subprocess.TimeoutExpired: it took longer than ``LIMIT_S``.
+        subprocess.TimeoutExpired: it took longer.
     """
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     env = {"PYTEST_DRA_BENCHES": BENCHES, **os.environ}
@@ -66,7 +76,7 @@ def run(options: Sequence[str], output: Path, *, programs: Path | None = None) -
             env=env,
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=limit_s,
             check=False,
         )
     file = output / "report.yaml"
@@ -75,10 +85,15 @@ def run(options: Sequence[str], output: Path, *, programs: Path | None = None) -
     report: Mapping[str, Any] = yaml.safe_load(file.read_text("utf-8"))
     return Seen(
         verdict=report["verdict"],
-        states={entry["id"]: entry["state"] for entry in report["cases"]},
-        texts={entry["id"]: _text(entry) for entry in report["cases"]},
+        states={_named(entry): entry["state"] for entry in report["cases"]},
+        texts={_named(entry): _text(entry) for entry in report["cases"]},
         seconds=time.monotonic() - began,
     )
+
+
+def _named(entry: Mapping[str, Any]) -> str:
+    """The case id; with the depth, where a run has judged at two."""
+    return f"{entry['id']}[{entry['parameter']}]" if entry.get("parameter") else str(entry["id"])
 
 
 def _text(entry: Mapping[str, Any]) -> str:

@@ -37,6 +37,9 @@ KIB_PER_MIB = 1024
 PREPARED = "*/claims.json"
 """What the good driver writes once it has prepared a claim."""
 
+PYTESTS = "pytest-of-"
+"""Begins the folder of pytest's own temporary files, of which it keeps some on purpose."""
+
 BETWEEN_S = 0.3
 """Pause between two signals: somebody who is impatient."""
 GOOD = "tests.drivers.good"
@@ -151,8 +154,12 @@ def judge(
     )
 
 
-def interrupt(driver: str, cases: str, numbers: Sequence[int]) -> tuple[int, tuple[str, ...]]:
+def interrupt(
+    driver: str, cases: str, numbers: Sequence[int], *, options: Sequence[str] = ()
+) -> tuple[int, tuple[str, ...]]:
     """Begin a run, and send pytest these signals once the driver has prepared a claim.
+
+    ``options``: further ones of pytest.
 
     Returns:
         The exit code, and what was left as in :class:`Judged`.
@@ -163,6 +170,7 @@ def interrupt(driver: str, cases: str, numbers: Sequence[int]) -> tuple[int, tup
         work.mkdir()
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
         command += [f"--dra-output={results}", f"--dra-driver={driver}", f"--dra-case={cases}"]
+        command += options
         with subprocess.Popen(
             command,
             cwd=work,
@@ -216,11 +224,12 @@ def _environment(scratch: str, token: str) -> dict[str, str]:
 def _left(scratch: str, token: str, *, but: set[Path]) -> tuple[str, ...]:
     """What a run has left that does not go away by itself in a moment."""
 
-    def is_gone() -> bool:
-        return not _marked(scratch, token) and set(Path(scratch).iterdir()) <= but
+    def there() -> list[str]:
+        every = [path for path in Path(scratch).iterdir() if path not in but]
+        return [path.name for path in every if not path.name.startswith(PYTESTS)]
 
-    poll(is_gone, Deadline.after(GONE_S))
-    directories = [path.name for path in Path(scratch).iterdir() if path not in but]
+    poll(lambda: not _marked(scratch, token) and not there(), Deadline.after(GONE_S))
+    directories = there()
     mounts = Path("/proc/self/mounts").read_text("utf-8").splitlines()
     mounted = [line for line in mounts if f"{scratch}/" in line]
     return (*directories, *mounted, *_marked(scratch, token))

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from tests.drivers.judging import good
 from tests.drivers.judging import interrupt
 from tests.drivers.judging import module
 
@@ -35,3 +36,9 @@ def test_nothing_is_left_of_a_run_that_is_ended_in_its_middle(
     assert left == ()
     # The second Ctrl-C may meet pytest while it reports the first one: Python ends as it can.
     assert code in ((1, 2, -signal.SIGINT) if numbers == TWICE else (-numbers[0],))
+
+
+def test_workers_end_themselves_where_their_controller_is_killed() -> None:
+    code, left = interrupt(good(), CASES, (signal.SIGKILL,), options=("-n", "2"))
+    assert left == ()
+    assert code == -signal.SIGKILL

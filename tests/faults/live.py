@@ -22,7 +22,7 @@ from typing import Final
 
 import yaml
 
-from pytest_dra.cases import locked
+from pytest_dra.cases import live_cases
 from pytest_dra.catalogue import catalogue
 from pytest_dra.report.writing import REPORT
 from pytest_dra.spec import Depth
@@ -41,18 +41,34 @@ BUDGETS: Final = {"pod": 45, "release": 45}
 RUN_LIMIT_S: Final = 900.0
 """Longest run on one faulty driver, that one on a busy machine."""
 
-HEALTH: Final = {
+YES: Final = {"supported": True}
+
+AILING: Final = {
     "hooks": {
         "fault": ["touch", "{driver_dir}/faulty-{device}"],
         "heal": ["rm", "-f", "{driver_dir}/faulty-{device}"],
-    },
-    "features": {"DeviceHealth": {"supported": True}},
+    }
 }
 
-UNPREPARED: Final = {
-    "driver": {"deviceClasses": ["gpu.fake.dra.example", "entropy.fake.dra.example"]},
-    "features": {"OptionalNodeOps": {"supported": True}},
-}
+HEALTH: Final = {**AILING, "features": {"DeviceHealth": YES}}
+TAINTS: Final = {**AILING, "features": {"DeviceTaints": YES}}
+BOTH: Final = {**AILING, "features": {"DeviceHealth": YES, "DeviceTaints": YES}}
+
+
+def with_class(kind: str, feature: str, **more: Any) -> Mapping[str, Any]:
+    """A profile of a driver that has devices of a further kind, and a class for them."""
+    classes = {"deviceClasses": ["gpu.fake.dra.example", f"{kind}.fake.dra.example"]}
+    return {"driver": classes, "features": {feature: YES}, **more}
+
+
+UNPREPARED: Final = with_class("entropy", "OptionalNodeOps")
+SHARED: Final = with_class("shared", "ConsumableCapacity")
+DYNAMIC: Final = with_class(
+    "slot", "DynamicPartition", hooks={"inventory": ["ls", "{driver_dir}/partitions"]}
+)
+ATTACHED: Final = with_class("attached", "BindingConditions", **AILING, budgets={"binding": 20})
+
+METADATA: Final = {"features": {"DeviceMetadata": YES}}
 
 OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] = {
     "CDI-013": (
@@ -60,16 +76,24 @@ OTHERWISE: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]]] =
         {"injection": {"kind": "nri"}},
         (),
     ),
-    "CONF-007": ("--features=webhook", {"features": {"Webhook": {"supported": True}}}, ()),
+    "CAP-004": ("--features=shares", SHARED, ()),
+    "CONF-007": ("--features=webhook", {"features": {"Webhook": YES}}, ()),
+    "FEAT-001": ("", {"features": {"NetworkAttached": YES}}, ()),
     "HLTH-009": ("--features=health", HEALTH, ()),
+    "HLTH-010": ("--features=health,taints", BOTH, ()),
     "LIFE-009": ("--features=unprepared", UNPREPARED, ()),
+    "PART-007": ("--features=dynamic", DYNAMIC, ()),
+    **dict.fromkeys(("BIND-002", "BIND-003"), ("--features=conditions,taints", ATTACHED, ())),
+    **dict.fromkeys((f"META-{n:03}" for n in (1, 2, 3)), ("--features=metadata", METADATA, ())),
+    **dict.fromkeys(("TAINT-005", "TAINT-006"), ("--features=taints", TAINTS, ())),
 }
 """Arguments of the driver, parts of its profile, and options, where the plain driver lacks them."""
 
 
 def faults() -> list[str]:
-    """All cases that are judged on a cluster alone."""
-    return sorted(id for id in locked() if catalogue().case(id).depth is Depth.CLUSTER)
+    """All cases that are judged on a cluster, the ones that are judged there alone first."""
+    found = catalogue()
+    return sorted(live_cases(), key=lambda id: (found.case(id).depth is not Depth.CLUSTER, id))
 
 
 def alone(fault: str, report: Mapping[str, Any]) -> str:
@@ -87,7 +111,7 @@ def profile_for(fault: str, directory: Path) -> Path:
     _, more, _ = OTHERWISE.get(fault, ("", {}, ()))
     for block, values in more.items():
         found[block] = {**found.get(block, {}), **values}
-    found["budgets"] = BUDGETS
+    found["budgets"] = {**BUDGETS, **found.get("budgets", {})}
     found["manifests"] = [str(BUNDLED.with_name("manifests.yaml"))]
     written = directory / BUNDLED.name
     written.write_text(yaml.safe_dump(found), "utf-8")

@@ -13,12 +13,14 @@ import yaml
 from pytest_dra.api import resources
 from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.checks.workloads import plugins_among
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.live import driver as module
 from pytest_dra.live import partner
 from pytest_dra.live import screening
 from pytest_dra.live.deployment import LABEL
+from pytest_dra.live.deployment import marks_of
 from pytest_dra.live.deployment import resource_of
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
@@ -41,7 +43,8 @@ def manifests(*arguments: str) -> list[dict[str, Any]]:
 
 
 def driver_of(client: Client, objects: list[dict[str, Any]]) -> LiveDriver:
-    return LiveDriver(client, name=NAME, version=kubernetes_version(), run="r1", objects=objects)
+    marks = marks_of("r1", Owner.here())
+    return LiveDriver(client, name=NAME, version=kubernetes_version(), marks=marks, objects=objects)
 
 
 @pytest.fixture
@@ -92,6 +95,23 @@ def test_a_driver_that_publishes_nothing_is_told(driver: LiveDriver) -> None:
         driver.must_publish()
 
 
+def test_an_image_that_no_node_can_get_is_not_the_drivers(
+    client: Client, driver: LiveDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "IMAGES_S", 0.0)
+    plugin_pod(client, "plugin")
+    waiting = {"name": "plugin", "state": {"waiting": {"reason": "ErrImagePull"}}}
+    client.patch(
+        resources.PODS,
+        "plugin",
+        {"status": {"containerStatuses": [waiting]}},
+        namespace="dra-fake-driver",
+        subresource="status",
+    )
+    with pytest.raises(ClusterError, match=r"ErrImagePull: the node has no image x .* build or"):
+        driver.must_publish()
+
+
 def test_devices_are_those_of_the_class_on_the_first_node(
     client: Client, driver: LiveDriver
 ) -> None:
@@ -123,6 +143,12 @@ def test_a_plugin_that_is_away_leaves_everything_else(client: Client, driver: Li
         assert sets() == []
         assert len(client.list(resources.DEVICE_CLASSES)) == 1
     assert sets() == ["dra-fake-driver"]
+    (other,) = (dict(each) for each in driver.objects if each["kind"] == "DaemonSet")
+    other = {**other, "metadata": {**other["metadata"], "labels": {"release": "previous"}}}
+    with driver.without_plugin(instead=[other]):
+        assert sets() == ["dra-fake-driver"]
+        assert len(client.list(resource_of(client, other), label_selector="release")) == 1
+    assert client.list(resource_of(client, other), label_selector="release") == []
     assert driver.uninstall() == []
     assert sets() == []
 

@@ -15,6 +15,7 @@ from pytest_dra.kube import Client
 from pytest_dra.live import leftovers
 from pytest_dra.live.deployment import OWNER
 from pytest_dra.live.deployment import Deployment
+from pytest_dra.live.deployment import marks_of
 from pytest_dra.live.leftovers import ended_runs
 from pytest_dra.live.leftovers import remove_run
 from pytest_dra.live.leftovers import runs_on
@@ -43,7 +44,7 @@ def namespace(name: str) -> Json:
 
 def deployed(client: Client, run: str) -> None:
     objects = [namespace(f"dra-{run}"), namespace("drivers"), ACCOUNT, CLASS]
-    Deployment(client, run=run, objects=objects).apply()
+    Deployment(client, marks=marks_of(run, Owner.here()), objects=objects).apply()
 
 
 def end(client: Client, run: str) -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.live import meeting
 from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.meeting import MeetingError
 from pytest_dra.live.meeting import Met
 
-MET = Met(cluster="pytest-dra-abc", run="123456")
+MET = Met(cluster="pytest-dra-abc", run="123456", owner=Owner.here())
 
 
 def test_whoever_waits_asks_and_gets_what_is_there(tmp_path: Path) -> None:

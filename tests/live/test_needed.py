@@ -48,6 +48,74 @@ def test_what_is_missing_is_told_at_once(
     assert "create, delete deviceclasses.resource.k8s.io" in said
 
 
+ROLE: Json = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "plugin"},
+    "rules": [
+        {"apiGroups": ["resource.k8s.io"], "resources": ["resourceslices"], "verbs": ["list"]},
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]},
+    ],
+}
+BINDING: Json = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "RoleBinding",
+    "metadata": {"name": "plugin", "namespace": "drivers"},
+    "roleRef": {"kind": "ClusterRole", "name": "plugin"},
+}
+PLUGIN: Json = {
+    "apiVersion": "apps/v1",
+    "kind": "DaemonSet",
+    "metadata": {"name": "plugin", "namespace": "drivers"},
+    "spec": {"template": {"spec": {"containers": []}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (set(), ""),
+        ({("escalate", "clusterroles"), ("bind", "clusterroles")}, ""),
+        (
+            {("escalate", "clusterroles"), ("bind", "clusterroles"), ("get", "nodes")},
+            "escalate clusterroles.rbac.authorization.k8s.io plugin; "
+            "bind clusterroles.rbac.authorization.k8s.io plugin in namespace drivers",
+        ),
+    ],
+)
+def test_roles_are_granted_by_who_has_what_they_grant_or_may_all_the_same(
+    embedded: EmbeddedCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    refused: set[tuple[str, str]],
+    told: str,
+) -> None:
+    client = embedded.admin()
+    needs = needs_of(client, [ROLE, BINDING], namespace="dra-run")
+    monkeypatch.setattr(
+        needed, "_has", lambda client, need: (need.verb, need.resource.plural) not in refused
+    )
+    assert needed.missing(client, needs) == told
+
+
+def test_cases_act_in_the_plugins_namespace(embedded: EmbeddedCluster) -> None:
+    def asked(**more: bool) -> set[str]:
+        needs = needs_of(embedded.admin(), [PLUGIN], namespace="dra-run", **more)
+        return {f"{need.verb} {need.what}" for need in needs}
+
+    assert "create pods/exec in namespace drivers" in asked()
+    assert "create pods in namespace drivers" not in asked()
+    disturbing = asked(disturbs=True)
+    assert "create pods in namespace drivers" in disturbing
+    extra = "userextras/authentication.kubernetes.io/node-name.authentication.k8s.io"
+    assert f"impersonate {extra}" in disturbing
+
+
+def test_what_a_run_can_go_without_is_not_needed(embedded: EmbeddedCluster) -> None:
+    wished = set(needed.wished())
+    assert {need.what for need in wished} == {"nodes", "nodes/proxy"}
+    assert not wished & set(needs_of(embedded.admin(), [PLUGIN], namespace="dra-run"))
+
+
 def test_the_questions_are_those_of_the_server() -> None:
     pods = Resource("", "v1", "pods", "Pod", namespaced=True)
     need = needed.Need(verb="create", resource=pods, namespace="n", subresource="exec")

@@ -17,8 +17,8 @@ from pytest_dra.kube import Client
 from pytest_dra.live import LiveBench
 from pytest_dra.live import driver as module
 from pytest_dra.live import installed
-from pytest_dra.live.bench import LiveSetup
 from pytest_dra.live.driver import LiveDriver
+from pytest_dra.live.setup import LiveSetup
 from pytest_dra.options import OptionError
 from pytest_dra.options import resolve
 from pytest_dra.profile import DEFAULT_PROFILE
@@ -61,7 +61,7 @@ def published(client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 def driver_on(client: Client, node: str) -> LiveDriver:
     version = kubernetes_version()
-    return LiveDriver(client, name=NAME, version=version, run="r", objects=[], node=node)
+    return LiveDriver(client, name=NAME, version=version, marks={}, objects=[], node=node)
 
 
 def names(found: list[dict[str, Any]]) -> set[str]:

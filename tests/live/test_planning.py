@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from pytest_dra.options import OptionError
 from pytest_dra.options import resolve
 from pytest_dra.plan import Plan
 from pytest_dra.planning import plan_of
-from pytest_dra.refusals import check_later_features
+from pytest_dra.spec import Json
 from tests.clusters.stubs import Stub
 
 NOTHING: Mapping[str, object] = {}
@@ -129,7 +130,41 @@ def test_an_image_in_a_file_is_none_for_nodes_that_pull() -> None:
     assert _named("there:1", None) == "there:1"
 
 
-def test_a_previous_release_is_not_judged_on_a_cluster() -> None:
-    given = {"dra_cluster": "kind", "dra_driver": "a:2", "dra_driver_previous": "a:1"}
-    with pytest.raises(OptionError, match="updates are judged at wire depth; leave it out"):
-        check_later_features(resolve(flag=given.get, ini=NOTHING.get, environ={}))
+def arguments_of(items: Sequence[Json]) -> list[tuple[str, list[str]]]:
+    """Image and arguments of the only container of each DaemonSet."""
+    return [
+        (container["image"], container["args"])
+        for item in items
+        for container in item["spec"]["template"]["spec"]["containers"]
+    ]
+
+
+def test_a_previous_release_is_the_plugin_with_its_image(
+    programs: Mapping[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text(PROFILE)
+    (tmp_path / "m.yaml").write_text(MANIFESTS)
+    plan = planned(
+        {
+            **programs,
+            "dra_driver": "localhost/driver:2 --all",
+            "dra_driver_previous": "localhost/driver:1",
+            "dra_profile": str(tmp_path / "p.yaml"),
+            "dra_manifests": str(tmp_path / "m.yaml"),
+        }
+    )
+    assert plan.live is not None
+    assert arguments_of(plan.live.objects) == [("localhost/driver:2", ["--all"])]
+    assert arguments_of(plan.live.previous) == [("localhost/driver:1", ["--all"])]
+    assert plan.live.images == ("localhost/driver:2", "localhost/driver:1")
+    assert plan.profile.declares("UpgradeFrom")
+
+
+def test_the_fake_driver_plays_its_previous_release_without_its_fault(
+    programs: Mapping[str, str],
+) -> None:
+    plan = planned({**programs, "dra_driver": "fake --fault=RST-011"})
+    assert plan.live is not None
+    ((image, arguments),) = arguments_of(plan.live.previous)
+    assert plan.live.images == (image,)
+    assert arguments == ["--fault=RST-011", "--state-version=1", "--fault="]

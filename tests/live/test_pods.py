@@ -39,6 +39,21 @@ def play(client: Client, pod: Pod, phase: str, **state: Any) -> None:
     )
 
 
+def warn(client: Client, pod: Pod, message: str) -> None:
+    """Warn of a pod, as a kubelet does."""
+    client.create(
+        resources.EVENTS,
+        {
+            "metadata": {"name": "e", "namespace": pod.namespace},
+            "involvedObject": {"kind": "Pod", "namespace": pod.namespace, "uid": pod.uid},
+            "type": "Warning",
+            "reason": "FailedPrepareDynamicResources",
+            "message": message,
+        },
+        namespace=pod.namespace,
+    )
+
+
 def test_a_pod_runs_once_all_its_containers_do(client: Client, pods: Pods) -> None:
     pod = made(pods)
     assert not pods.runs_within(pod, 0)
@@ -52,17 +67,7 @@ def test_what_a_pod_waits_for_is_told_in_the_words_of_the_cluster(
 ) -> None:
     pod = made(pods)
     play(client, pod, "Pending", waiting={"reason": "ContainerCreating"})
-    client.create(
-        resources.EVENTS,
-        {
-            "metadata": {"name": "e", "namespace": pod.namespace},
-            "involvedObject": {"kind": "Pod", "namespace": pod.namespace, "uid": pod.uid},
-            "type": "Warning",
-            "reason": "FailedPrepareDynamicResources",
-            "message": "in use",
-        },
-        namespace=pod.namespace,
-    )
+    warn(client, pod, "in use")
     with pytest.raises(Violation) as caught:
         pods.must_run(pod, want="with a device")
     assert caught.value.where == f"pod {pod.namespace}/p"
@@ -75,7 +80,15 @@ def test_what_a_pod_waits_for_is_told_in_the_words_of_the_cluster(
 def test_an_image_that_cannot_be_had_is_not_the_drivers(client: Client, pods: Pods) -> None:
     pod = made(pods)
     play(client, pod, "Pending", waiting={"reason": "ErrImagePull"})
-    with pytest.raises(ClusterError, match="ErrImagePull; name an image"):
+    wanted = r"ErrImagePull: the node has no image busybox .* --dra-pod-image"
+    with pytest.raises(ClusterError, match=wanted):
+        pods.must_run(pod)
+
+
+def test_a_full_disk_is_not_the_drivers(client: Client, pods: Pods) -> None:
+    pod = made(pods)
+    warn(client, pod, "1 node(s) had untolerated taint(s) {node.kubernetes.io/disk-pressure: }.")
+    with pytest.raises(ClusterError, match="What to do: the disk is full"):
         pods.must_run(pod)
 
 

@@ -13,11 +13,14 @@ import pytest
 from pytest_dra.api import resources
 from pytest_dra.cases import Declared
 from pytest_dra.catalogue import catalogue
+from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
 from pytest_dra.launch import Keeper
 from pytest_dra.live import LiveBench
+from pytest_dra.live.deployment import LABEL
+from pytest_dra.live.deployment import OWNER
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.meeting import Meeting
 from pytest_dra.live.plan import LivePlan
@@ -34,6 +37,10 @@ ACCOUNT = {
     "kind": "ServiceAccount",
     "metadata": {"name": "plugin", "namespace": "kube-system"},
 }
+
+
+OF_CONTROLLER = dataclasses.replace(Owner.here(), pid=1)
+"""As if the controller were another process."""
 
 
 class Whole(WholeCluster):
@@ -178,7 +185,7 @@ def test_processes_of_a_run_share_cluster_and_driver(
 ) -> None:
     monkeypatch.setattr(LiveDriver, "must_publish", lambda driver: [])
     controller, worker = site(whole, keeper), site(whole, keeper)
-    met = controller.offer(Meeting(tmp_path))
+    met = dataclasses.replace(controller.offer(Meeting(tmp_path)), owner=OF_CONTROLLER)
     Meeting(tmp_path).answer(met)
     worker.join(Meeting(tmp_path))
     seen: list[LiveBench] = []
@@ -187,6 +194,12 @@ def test_processes_of_a_run_share_cluster_and_driver(
     assert whole.loaded == ["driver:1", "pod:1"]
     seen[0].driver.uninstall()
     seen[0].driver.install()
+    (account,) = [
+        each
+        for each in client.list(resources.SERVICE_ACCOUNTS, label_selector=LABEL)
+        if each["metadata"]["name"] == "plugin"
+    ]
+    assert account["metadata"]["annotations"][OWNER] == OF_CONTROLLER.written()
     worker.close()
     client.get(resources.SERVICE_ACCOUNTS, "plugin", namespace="kube-system")
     controller.close()
@@ -204,3 +217,14 @@ def test_what_the_controller_cannot_make_is_errored_in_each_worker(
     worker.close()
     assert outcome.result.state is State.ERRORED
     assert "disk full" in outcome.result.error
+
+
+@pytest.mark.parametrize(("ours", "ends", "kept"), [(1, 0, "whole"), (1, 1, ""), (0, 0, "")])
+def test_a_cluster_that_a_run_has_made_and_leaves_is_named(
+    whole: Whole, keeper: Keeper, ours: int, ends: int, kept: str
+) -> None:
+    whole.ours, whole.ends = bool(ours), bool(ends)
+    made = site(whole, keeper)
+    assert made.cluster is whole
+    assert made.kept == kept
+    made.close()

@@ -26,6 +26,8 @@ def test_objects_and_disturbing_cases_are_listed(runs: Runs, embedded: EmbeddedC
             "  ClusterRole dra-fake-driver",
             "  DaemonSet dra-fake-driver/dra-fake-driver",
             "  Pod dra-RUN/[*]",
+            "  DeviceClass dra-RUN-[*]",
+            "  Pod dra-fake-driver/[*]-second-[*]",
             "Cases that disturb others: *",
             "They are not run without --dra-disruptive.",
             "--dra-dry-run: nothing was created",

@@ -91,6 +91,14 @@ def keepers_of(pid: int) -> list[int]:
     return found
 
 
+def children_of(pid: int) -> list[int]:
+    """Processes that a pytest has started itself: workers of xdist."""
+    with suppress(OSError):
+        told = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
+        return [int(each) for each in told.split()]
+    return []
+
+
 def killed(
     flags: Sequence[str], *, after_s: float, with_keeper: bool, folder: Path
 ) -> list[str] | None:
@@ -106,7 +114,8 @@ def killed(
         with suppress(subprocess.TimeoutExpired):
             run.wait(after_s)
             return None
-        keepers = keepers_of(run.pid)
+        keepers, workers = keepers_of(run.pid), children_of(run.pid)
+        keepers += [each for worker in workers for each in keepers_of(worker)]
         clusters = KindRecords().known()
         if with_keeper:
             # Together, as where a machine ends everything of a job.
@@ -114,7 +123,9 @@ def killed(
                 os.kill(pid, signal.SIGKILL)
         run.kill()
         run.wait(SHORT_S)
-    poll(lambda: not any(map(_lives, keepers)), Deadline.after(KEPT_S), every_s=EVERY_S)
+    # Workers of xdist end themselves, their keepers with them.
+    left = [*keepers, *workers]
+    poll(lambda: not any(map(_lives, left)), Deadline.after(KEPT_S), every_s=EVERY_S)
     return clusters
 
 

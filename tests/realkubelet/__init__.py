@@ -1,0 +1,1 @@
+"""What a real kubelet asks of a real driver, written down by a proxy between them."""
