@@ -134,7 +134,7 @@ def test_part_009_gate_off(dra_bench: Bench) -> None:
     publishing.groups_must_be_left_out(sent, within_s=DROPPED_S)
 
 
-@case("PART-010", Level.SHOULD)
+@case("PART-010", Level.MUST)
 def test_part_010_overlapping(dra_bench: Bench) -> None:
     """overlapping partitions are refused at Prepare"""
     pair = device_and_part(dra_bench)

@@ -254,7 +254,7 @@ def _claim_with_bad_configuration(bench: Bench, device: Device) -> Claim | None:
     return bench.claim([device], config=entries(bench.driver, parameters))
 
 
-@case("PREP-012", Level.SHOULD)
+@case("PREP-012", Level.MUST)
 def test_prep_012_device_in_use(dra_bench: Bench) -> None:
     """a device in use is not handed out again"""
     device = dra_bench.devices(1)[0]

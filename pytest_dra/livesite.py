@@ -73,6 +73,8 @@ class LiveSite:
         self._meeting: Meeting | None = None
         self._joins = False
         self._lanes = Lanes(self._judge_beside)
+        self.kept = ""
+        """Name of a cluster that the run has made and leaves for the next one."""
 
     @property
     def cluster(self) -> WholeCluster:
@@ -87,6 +89,7 @@ class LiveSite:
                 cluster = self._new_cluster()
                 self._cluster = cluster
                 cluster.start()
+                self.kept = cluster.name if cluster.ours and not cluster.ends else ""
                 self._must_be_meant(cluster)
             except Exception as error:
                 self._broken = f"{type(error).__name__}: {error}"

@@ -7,6 +7,7 @@ import dataclasses
 import platform
 import sys
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from importlib import metadata
@@ -328,8 +329,14 @@ class Run:
             end.result,
             end.summary,
             report=end.report_file,
-            remarks=[each for each in (end.reason, end.problem, self.trouble) if each],
+            remarks=[*filter(None, (end.reason, end.problem, self.trouble)), *self._kept()],
         )
+
+    def _kept(self) -> Iterator[str]:
+        site = self.session.live_site
+        if site is not None and site.kept:
+            name = site.kept
+            yield f"the cluster is kept: --dra-reuse={name}, kind delete cluster --name {name}"
 
 
 def _elsewhere(sessions: Sessions) -> dict[str, frozenset[str]]:

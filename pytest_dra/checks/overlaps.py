@@ -40,10 +40,15 @@ def must_not_overlap(first: str, second: str, told: str, *, warnings: Sequence[s
             way_out="a cluster on which pods may have one (hostPath)",
         )
     overlap = max(stamps[FIRST]) - min(stamps[SECOND])
-    if overlap > 0 and not any(each.startswith(REFUSED) for each in warnings):
+    if overlap > 0 and not was_refused(warnings):
         raise Violation(
             f"{first} and {second} on one device",
             got=f"the second one began {overlap:.1f} s before the last sign of the first one",
             want="it begins once the containers of the one before have gone, or is refused till "
             "then: the device is in use until it is unprepared",
         )
+
+
+def was_refused(warnings: Sequence[str]) -> bool:
+    """Whether the driver kept the successor off the device, by what the cluster has warned of."""
+    return any(each.startswith(REFUSED) for each in warnings)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from typing import Final
 
-from pytest_dra.launch.tool import ToolError
+from pytest_dra.live.node import LiveNode
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
@@ -33,7 +33,7 @@ class Absence:
     """What was seen of one.
 
     Attributes:
-        sockets: of the driver that were left; None where nobody can look.
+        sockets: of the driver that were left, and nobody serves; None where nobody can look.
         slices: that were left when the kubelet had had its time.
         waiting: what is wrong with a pod that waited for the driver; None: it ran.
         ending: what is wrong with one that was deleted meanwhile; None: it went.
@@ -56,11 +56,9 @@ def watched(bench: LiveBench) -> Absence:
     driver, node = bench.driver, bench.node
     ending = bench.pod_with(bench.claim())
     bench.pods.must_run(ending)
+    before = _dead_on(node)
     with driver.away():
-        try:
-            sockets = tuple(node.sockets())
-        except (ToolError, UnsupportedEnvironment):
-            sockets = None
+        after = _dead_on(node)
         waiting = bench.pod_with(bench.claim(), node=node.name)
         bench.pods.runs_within(waiting, PENDING_S)
         bench.pods.delete(ending)
@@ -69,13 +67,21 @@ def watched(bench: LiveBench) -> Absence:
         driver.sweep()
     want = "after the driver was installed, which came later"
     found = Absence(
-        sockets=sockets,
+        sockets=None if after is None else tuple(sorted(after - (before or set()))),
         slices=left,
         waiting=_wrong(lambda: bench.pods.must_run(waiting, want=want)),
         ending=_wrong(lambda: bench.pods.must_go(ending, nudged=True)),
     )
     driver.must_publish()
     return found
+
+
+def _dead_on(node: LiveNode) -> set[str] | None:
+    """Sockets that nobody serves; those of other drivers are served before and afterwards."""
+    try:
+        return set(node.dead_sockets())
+    except UnsupportedEnvironment:
+        return None
 
 
 def _wrong(act: Callable[[], object]) -> Violation | None:

@@ -15,7 +15,6 @@ from pytest_dra.api.versions import KubernetesVersion
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
-from pytest_dra.launch.tool import ToolError
 from pytest_dra.live import absence
 from pytest_dra.live.absence import Absence
 from pytest_dra.live.asking import CLAIM
@@ -33,21 +32,19 @@ from pytest_dra.live.deployment import marks_of
 from pytest_dra.live.driver import LiveDriver
 from pytest_dra.live.foreign import Foreign
 from pytest_dra.live.giving import allocator_of
+from pytest_dra.live.guest import Guest
 from pytest_dra.live.leftovers import room_name
 from pytest_dra.live.node import LiveNode
-from pytest_dra.live.partner import NAME as PARTNER
 from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
 from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
 from pytest_dra.live.restarting import Restarts
 from pytest_dra.live.setup import LiveSetup
-from pytest_dra.live.shipment import ShipmentError
 from pytest_dra.profile.model import Probe
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
-from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
 
@@ -56,6 +53,9 @@ ACCOUNT_S: Final = 10.0
 
 EVERY_S: Final = 0.2
 """Between two looks for it."""
+
+ENDED_S: Final = 60.0
+"""Longest wait for the pods of the run's namespace, which have grace of some seconds each."""
 
 
 class LiveBench:
@@ -93,6 +93,7 @@ class LiveBench:
         self.allocator = allocator_of(setup, self.namespace)
         self.restarts = Restarts(self.driver)
         self._times = CallTimes(self._client, setup.driver_name)
+        self._guest = Guest(self._client, setup, self.marks)
         self._absences: list[Absence] = []
         self._case = ""
         self._number = 0
@@ -173,47 +174,21 @@ class LiveBench:
     def close(self) -> list[str]:
         """Remove everything that was made; what is left, in words."""
         self.stop()
-        return [*self._room.remove(), *self.driver.uninstall()]
+        self._room.begin_removal()
+        # Pods need their drivers for their end; the namespaces end beside each other, 5 s each.
+        self.pods.none_is_left(within_s=ENDED_S)
+        self._guest.begin_removal()
+        left = self.driver.uninstall()
+        return [*left, *self._guest.end_removal(), *self._room.end_removal()]
 
     @contextmanager
     def partner(self) -> Iterator[LiveDriver]:
-        """A second driver beside the one under test, which publishes.
-
-        Raises:
-            ClusterError: it cannot be deployed.
-            UnsupportedEnvironment: this run has none.
-        """
-        partner, setup = self._setup.partner, self._setup
-        if partner is None:
-            raise UnsupportedEnvironment(
-                "a run that judges one node of many deploys no second driver",
-                way_out="leave --dra-node out",
-            )
-        if partner.build is not None:
-            partner.build(setup.folder())
-        setup.cluster.load(partner.image)
-        try:
-            objects = partner.objects()
-        except (ToolError, ShipmentError) as error:
-            raise ClusterError(f"the second driver's manifests: {error}") from error
-        other = LiveDriver(
-            self._client, name=PARTNER, version=setup.version, marks=self.marks, objects=objects
-        )
-        try:
-            other.install()
+        """A second driver beside the one under test, which publishes. Raises as ``Guest.there``."""
+        with self._guest.there() as other:
             try:
-                other.must_publish()
-            except Violation as violation:
-                if partner.build is None:
-                    raise UnsupportedEnvironment(
-                        f"the second driver does not come up: {violation}",
-                        way_out=f"give the nodes the image {partner.image}",
-                    ) from violation
-                raise ClusterError(f"the second driver: {violation}") from violation
-            yield other
-        finally:
-            self.pods.clear()
-            other.uninstall()
+                yield other
+            finally:
+                self.pods.clear()
 
     @contextmanager
     def case(self, case: Case) -> Iterator[None]:

@@ -112,13 +112,28 @@ class Deployment:
 
     def remove(self) -> list[str]:
         """Delete what was made, the last first; what is still there then, in words."""
+        self.begin_removal()
+        return self.end_removal()
+
+    def begin_removal(self) -> None:
+        """Ask for the end of what was made, the last first."""
+        self._delete(self._made)
+
+    def end_removal(self) -> list[str]:
+        """Wait for it; what is still there then, in words."""
         made, self._made = self._made, []
-        return self._removed(made)
+        return self._left(made)
 
     def _removed(self, made: Sequence[tuple[Resource, str | None, str]]) -> list[str]:
+        self._delete(made)
+        return self._left(made)
+
+    def _delete(self, made: Sequence[tuple[Resource, str | None, str]]) -> None:
         for resource, namespace, name in reversed(made):
             with suppress(KubeError):
                 self._client.delete(resource, name, namespace=namespace, grace_s=None)
+
+    def _left(self, made: Sequence[tuple[Resource, str | None, str]]) -> list[str]:
         left: list[str] = []
 
         def gone() -> bool:

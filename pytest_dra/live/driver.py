@@ -103,6 +103,14 @@ class LiveDriver:
         """Remove what was deployed; what is left, in words."""
         return self._deployment.remove()
 
+    def begin_removal(self) -> None:
+        """Ask for the end of what was deployed."""
+        self._deployment.begin_removal()
+
+    def end_removal(self) -> list[str]:
+        """Wait for it; what is left, in words."""
+        return self._deployment.end_removal()
+
     def must_be_ours(self) -> None:
         """Raises UnsupportedEnvironment for a driver that somebody else has installed."""
         if not self.objects:
@@ -188,8 +196,6 @@ class LiveDriver:
                 "the manifests have no DaemonSet of a plugin", way_out="complete the manifests"
             )
         return found
-
-    # what it publishes
 
     def everywhere(self) -> list[Json]:
         """Its slices as they are now, those of all nodes."""
@@ -288,8 +294,6 @@ class LiveDriver:
         except (KubeError, CompileError) as error:
             raise ClusterError(f"DeviceClass {device_class}: {error}") from error
         return list(found.devices)
-
-    # its pods
 
     def pods(self) -> list[Json]:
         """The pods in the namespaces of its workloads; of an installed driver its plugin's."""

@@ -32,6 +32,12 @@ CHECKPOINT: Final = f"{KUBELET}/dra_manager_state"
 
 _SOCKETS: Final = 'find "$@" -type s -printf "%i %p\\n" 2>/dev/null; true'
 
+_LISTENING: Final = "cat /proc/[0-9]*/net/unix 2>/dev/null; true"
+"""Sockets of all network namespaces of the node, by the paths that their owners have bound."""
+
+_ACCEPTS: Final = "00010000"
+"""The flag there of a socket that listens (__SO_ACCEPTCON in include/linux/net.h)."""
+
 CLOSE: Final = 80
 WITH_IDS: Final = '"CDIDeviceIDs":["'
 """How far behind its field a UID stands there, and how a list of ids begins that is not empty."""
@@ -79,6 +85,20 @@ class LiveNode:
     def sockets(self) -> list[str]:
         """Sockets in the registry and in the driver's directory. Raises as :meth:`inodes`."""
         return sorted(self.inodes())
+
+    def dead_sockets(self) -> list[str]:
+        """Those of them on which nobody listens. Raises as :meth:`inodes`.
+
+        Listeners are told by the last part of their path: directories have other names within a
+        container.
+        """
+        found = self.sockets()
+        try:
+            lines = self.run("sh", "-c", _LISTENING).splitlines()
+        except ToolError as error:
+            raise UnsupportedEnvironment(str(error), way_out="see why it ended") from error
+        living = {line.rpartition("/")[2] for line in lines if f" {_ACCEPTS} " in line}
+        return [path for path in found if path.rpartition("/")[2] not in living]
 
     def inodes(self) -> dict[str, int]:
         """Their inodes by their paths.

@@ -216,6 +216,16 @@ class Pods:
         for pod in self._made:
             self.must_go(pod)
 
+    def none_is_left(self, *, within_s: float) -> bool:
+        """Wait until the namespace has no pods; whether it is so."""
+
+        def gone() -> bool:
+            with suppress(KubeError):
+                return not self._client.list(resources.PODS, namespace=self._namespace)
+            return False
+
+        return bool(poll(gone, Deadline.after(within_s), every_s=EVERY_S))
+
     def clear(self) -> list[str]:
         """Delete all pods that were made, by force at last; those that are still there."""
         made, self._made = self._made, []

@@ -6,6 +6,7 @@ Imports Jinja2 inside of its functions: a run that writes no report pays nothing
 
 from __future__ import annotations
 
+import shlex
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ def _environment() -> Any:
         plots=plots,
         spelled_ids=spelled_ids,
         named=named,
+        quoted=shlex.quote,
         signs={state.value: sign for state, sign in STATE_SIGNS.items()},
         verdict_signs=VERDICT_SIGNS,
         lanes=LANES,

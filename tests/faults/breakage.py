@@ -68,9 +68,10 @@ BAD: Final = {"apiVersion": "fake.dra.example/v1", "kind": "DeviceConfig", "mode
 
 REMOUNT: Final = (
     "for pid in $(pgrep -f pytest_dra.fake_driver); do"
-    " nsenter -t $pid -m -p mount -o remount,bind,{how} /var/run/cdi; done"
+    " if nsenter -t $pid -m -p mountpoint -q /var/run/cdi; then"
+    " nsenter -t $pid -m -p mount -o remount,bind,{how} /var/run/cdi; fi; done"
 )
-"""Lets the plugin's containers write their CDI directory, or not."""
+"""Lets the plugin's containers write their CDI directory, or not; a controller has none."""
 
 
 def pod_seen(bench: LiveBench, pod: Pod) -> Seen:

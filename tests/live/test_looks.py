@@ -273,6 +273,22 @@ def test_sockets_are_known_by_path_and_inode() -> None:
     assert [registers_at(path) for path in found.sockets()] == [True, False]
 
 
+UNIX = """Num RefCount Protocol Flags Type St Inode Path
+0000: 00000002 00000000 00010000 0001 01 17 /registration/other-reg.sock
+0000: 00000003 00000000 00000000 0001 03 18 /var/lib/kubelet/plugins_registry/d-reg.sock
+"""
+REGISTERED = """1 /var/lib/kubelet/plugins_registry/other-reg.sock
+2 /var/lib/kubelet/plugins_registry/d-reg.sock
+"""
+
+
+def test_a_socket_is_dead_if_nobody_listens_under_its_name() -> None:
+    told = [REGISTERED, UNIX]
+    cluster = cast(WholeCluster, thing(on_node=lambda *_, **__: told.pop(0)))
+    found = LiveNode(cluster, "n1", driver=DRIVER, within_s=1.0).dead_sockets()
+    assert found == ["/var/lib/kubelet/plugins_registry/d-reg.sock"]
+
+
 def test_a_second_instance_is_like_the_plugins_pods() -> None:
     template: dict[str, Any] = {
         "metadata": {"labels": {"app": "plugin"}},

@@ -217,3 +217,14 @@ def test_what_the_controller_cannot_make_is_errored_in_each_worker(
     worker.close()
     assert outcome.result.state is State.ERRORED
     assert "disk full" in outcome.result.error
+
+
+@pytest.mark.parametrize(("ours", "ends", "kept"), [(1, 0, "whole"), (1, 1, ""), (0, 0, "")])
+def test_a_cluster_that_a_run_has_made_and_leaves_is_named(
+    whole: Whole, keeper: Keeper, ours: int, ends: int, kept: str
+) -> None:
+    whole.ours, whole.ends = bool(ours), bool(ends)
+    made = site(whole, keeper)
+    assert made.cluster is whole
+    assert made.kept == kept
+    made.close()

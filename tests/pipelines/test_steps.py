@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 import pytest_dra
+from pytest_dra.api.releases import LATEST
 from tests.pipelines import steps
 from tests.pipelines.repository import Repository
 from tests.pipelines.steps import KIND
@@ -90,6 +92,16 @@ def test_the_nightly_trigger_of_tekton_starts_the_task_for_kind() -> None:
 
 def documents(file: Path) -> list[Any]:
     return list(yaml.safe_load_all(file.read_text("utf-8")))
+
+
+def test_the_image_for_kind_has_the_versions_of_the_templates_and_of_the_newest_release() -> None:
+    text = (steps.ROOT / "Dockerfile").read_text("utf-8")
+    (kind,) = re.findall(r"^ARG KIND=(v[0-9.]+)$", text, re.MULTILINE)
+    assert f"sigs.k8s.io/kind@{kind}" in steps.PROW.read_text("utf-8")
+    (kubectl,) = re.findall(
+        r"^ARG KUBECTL=registry\.k8s\.io/kubectl:v([0-9.]+)$", text, re.MULTILINE
+    )
+    assert kubectl.startswith(f"{LATEST}.")
 
 
 def test_templates_name_this_version() -> None:

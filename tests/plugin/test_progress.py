@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from pytest_dra.cases import implemented
+from pytest_dra.planning import PROFILE_FILE as FILE
+from pytest_dra.profile import load_profile
 from pytest_dra.progress import Progress
 from pytest_dra.report.results import State
 from pytest_dra.report.terminal import marks_of
@@ -16,6 +23,9 @@ from tests.report.running import MUST_ID
 from tests.report.running import OTHER_MUST_ID
 from tests.report.running import result
 from tests.report.running import run_of
+
+SCREEN = 24
+"""Lines of a terminal."""
 
 LIMIT_S = 30.0
 """Longest wait for a word that is due at once."""
@@ -89,3 +99,29 @@ def test_the_verdict_is_coloured_only_where_pytest_is(
     done = runs.judge("--dra-case=PREP-001", "--dra-require=partial", *arguments)
     (line,) = [each for each in done.stdout.lines if "verdict: partial" in each]
     assert line.startswith("\x1b[") is coloured
+
+
+class Talkative(Progress):
+    """Says a word on each case at once."""
+
+    @contextmanager
+    def judging(self, id: str, title: str) -> Iterator[None]:
+        self._say(f"dra: {id} for 15 s now")
+        yield
+
+
+@pytest.mark.parametrize(("arguments", "said"), [((), True), (("-q",), False)])
+def test_words_on_long_waits_are_left_out_under_q_and_the_summary_is_not(
+    runs: Runs, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, *, said: bool
+) -> None:
+    monkeypatch.setattr("pytest_dra.runner.Progress", Talkative)
+    runs.script()
+    done = runs.judge("--dra-case=PREP-001", "--dra-require=partial", *arguments)
+    assert ("dra: PREP-001 for 15 s now" in done.stdout.lines) is said
+    done.stdout.fnmatch_lines(["verdict: partial *"])
+
+
+def test_the_summary_of_a_good_run_fits_on_a_screen() -> None:
+    profile = load_profile(Path(str(importlib.resources.files("pytest_dra.fake_driver"))) / FILE)
+    run = run_of(dict.fromkeys(implemented(), State.PASSED), profile=profile)
+    assert len(summary_lines(run, summarise(run), report=Path("report.yaml"))) <= SCREEN

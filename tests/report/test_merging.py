@@ -95,6 +95,8 @@ def test_all_forms_name_the_nodes() -> None:
     assert "&lt;bad&gt;|" in page
     assert '<h2 id="nodes">Nodes (3)</h2>' in page
     assert "no report came of it" in page
+    assert f"--dra-case={MUST_ID} --dra-node=&#39;&lt;bad&gt;|&#39;</pre>" in page
+    assert "the logs of its pod on that node" in page
     assert "### Nodes (3; different or without a report: 2)" in summary
     assert f"{MUST_ID} failed there, passed elsewhere" in summary
     assert "<bad>" not in summary
