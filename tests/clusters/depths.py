@@ -70,13 +70,17 @@ def differences(states: States, listed: Known) -> list[str]:
         told = f"{id} is {wire} at wire depth and {cluster} on the cluster"
         if known is None and wire != cluster:
             found.append(f"{told}, and no reason is listed")
-        elif known is not None and (known["wire"], known["cluster"]) != (wire, cluster):
-            if wire != cluster or not known["sometimes"]:
-                found.append(f"{told}; listed: {known['wire']} and {known['cluster']}")
+        elif known is not None and not _is_as_listed(wire, cluster, known):
+            found.append(f"{told}; listed: {known['wire']} and {known['cluster']}")
     found += [
         f"{id} is listed and was not judged at both" for id in sorted(set(listed) - {*judged})
     ]
     return found
+
+
+def _is_as_listed(wire: str, cluster: str, known: Mapping[str, Any]) -> bool:
+    same = wire == cluster and bool(known["sometimes"])
+    return same or (known["wire"], known["cluster"]) == (wire, cluster)
 
 
 def drivers() -> dict[str, list[str]]:
