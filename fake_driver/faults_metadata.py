@@ -25,12 +25,13 @@ class AnotherName(Metadata):
 
 @fault("META-002", "mount the directory of the whole claim for each request")
 class WholeClaim(Metadata):
-    """Beside the file, so that this is still found."""
+    """Beside the file, so that this is still found: a runtime can make no place for it in a
+    directory that is mounted read-only."""
 
     def mounts(self, record: Record, request: str) -> list[dict[str, Any]]:
         whole = {
             "hostPath": str(self.directory(record.ref)),
-            "containerPath": self.base(record),
+            "containerPath": f"{self.base(record)}.whole",
             "options": ["ro", "rbind"],
         }
         return [whole, *super().mounts(record, request)]

@@ -17,7 +17,12 @@ STATES = {
     "ROB-003[cluster]": "unsupported-environment",
     "SLICE-001": "failed",
 }
-KNOWN = {"wire": "passed", "cluster": "unsupported-environment", "reason": "few calls"}
+KNOWN = {
+    "wire": "passed",
+    "cluster": "unsupported-environment",
+    "sometimes": False,
+    "reason": "few calls",
+}
 
 
 def test_a_difference_without_a_reason_is_told() -> None:
@@ -32,6 +37,7 @@ def test_a_difference_without_a_reason_is_told() -> None:
 
 def test_a_reason_that_has_become_wrong_is_told() -> None:
     states = {**STATES, "ROB-003[cluster]": "passed"}
+    assert depths.differences(states, {"ROB-003": {**KNOWN, "sometimes": True}}) == []
     assert depths.differences(states, {"ROB-003": KNOWN, "REG-012": KNOWN}) == [
         "ROB-003 is passed at wire depth and passed on the cluster; listed: passed and "
         "unsupported-environment",
@@ -43,7 +49,7 @@ def test_a_reason_that_has_become_wrong_is_told() -> None:
 def test_what_is_listed_has_states_and_a_reason(driver: str) -> None:
     for id, known in json.loads(depths.REASONS.read_text("utf-8"))[driver].items():
         assert id in depths.cases()
-        assert set(known) == {"wire", "cluster", "reason"}
+        assert set(known) == {"wire", "cluster", "sometimes", "reason"}
         assert known["wire"] != known["cluster"]
         assert known["reason"]
 

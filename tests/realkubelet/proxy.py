@@ -180,7 +180,7 @@ class _Pair:
             self._note(ev="close")
 
     def _hear(self, seen: Seen, *, client: bool) -> None:
-        if seen.goaway:
+        if client and seen.goaway:
             self._note(ev="goaway")
         elif client:
             self._asked(seen)
