@@ -26,13 +26,25 @@ HELD = frozenset({"data", "stringData"})
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word begins inside of a camelCase name."""
 
+_NAMES = (
+    "(?:token|secret|password|passwd|passphrase|credentials|api[-_]?key|private[-_]?key"
+    "|access[-_]?key)"
+)
+"""Ends of the names of secrets, in running text."""
+
+_CLOSED = r"\\{0,4}[\"']?"
+"""The quote after a name, also where quotes are escaped, as in a log that quotes JSON."""
+
+_BETWEEN = r"[ \t]{0,8}(?:=|:)[ \t]{0,8}"
+"""What stands between a name and its value."""
+
 PATTERNS = (
     # Authorization: Bearer xyz
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {REDACTED}"),
     # JSON web tokens, as service accounts have them
     (re.compile(r"\beyJ[A-Za-z0-9_-]{10,}(\.[A-Za-z0-9_-]*){0,2}"), REDACTED),
     # https://user:password@host
-    (re.compile(r"(?<=://)[^\s/@:]{1,256}:[^\s/@]{1,256}@"), f"{REDACTED}@"),
+    (re.compile(r"(?<=://)[^\s/@:]{0,256}:[^\s/@]{1,256}@"), f"{REDACTED}@"),
     # kubeconfig=/home/someone/.kube/config, but not kubeconfig={kubeconfig}, nor a context
     (
         re.compile(
@@ -40,19 +52,26 @@ PATTERNS = (
         ),
         rf"\1{REDACTED}",
     ),
-    # --token=x, PASSWORD=x, "apiKey": "x"
+    # "apiKey": "x y", --password "x y", and the same in a quoted text: \"apiKey\": \"x\"
     (
         re.compile(
-            r"(?i)((?:token|secret|password|passwd|passphrase|api[-_]?key|private[-_]?key"
-            r"|access[-_]?key)[\"']?(?:=|:\s*|\s+(?=[^\s-]{16}))[\"']?)(?!<redacted>|\{)[^\s\"',]+"
+            rf"(?i)({_NAMES}{_CLOSED}{_BETWEEN}|--[a-z-]{{0,40}}{_NAMES}[ \t]{{1,8}})"
+            r"(\\{0,4}[\"'])(?!<redacted>|\{)((?!\2)[^\n]){1,8192}?(?=\2)"
+        ),
+        rf"\1\2{REDACTED}",
+    ),
+    # --token=x, PASSWORD=x, token x
+    (
+        re.compile(
+            rf"(?i)({_NAMES}{_CLOSED}(?:{_BETWEEN}|\s+(?=[^\s-]{{16}}))[\"']?)"
+            r"(?!\\{0,4}[\"']?(?:<redacted>|\{))[^\s\"',]+"
         ),
         rf"\1{REDACTED}",
     ),
     # --token x
     (
         re.compile(
-            r"(?i)(--[a-z-]{0,40}(?:token|secret|password|passwd|passphrase|api-?key|private-?key"
-            r"|access-?key)\s+)(?!<redacted>|[-{])[^\s\"',]+"
+            rf"(?i)(--[a-z-]{{0,40}}{_NAMES}\s+)(?!\\{{0,4}}[\"']?<redacted>|[-{{])[^\s\"',]+"
         ),
         rf"\1{REDACTED}",
     ),

@@ -21,6 +21,13 @@ from pytest_dra.report.redaction import redacted_data
         ("KUBECONFIG=/tmp/dra-x/kubeconfig driver", "KUBECONFIG=<redacted> driver"),
         ('{"apiKey": "abc"}', '{"apiKey": "<redacted>"}'),
         ("PASSWORD=abc", "PASSWORD=<redacted>"),
+        ('sent "{\\"apiToken\\":\\"abc\\"}"', 'sent "{\\"apiToken\\":\\"<redacted>\\"}"'),
+        ('{"token" : "abc"}', '{"token" : "<redacted>"}'),
+        ("password = abc", "password = <redacted>"),
+        ('password: "two words" -v', 'password: "<redacted>" -v'),
+        ("driver --password 'two words' -v", "driver --password '<redacted>' -v"),
+        ("credentials=abc", "credentials=<redacted>"),
+        ("redis://:pass@host/0", "redis://<redacted>@host/0"),
         (
             "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
             "<redacted>",
