@@ -15,6 +15,7 @@ from pytest_dra.commands.reportoutput import BAD_INPUT
 from pytest_dra.commands.reportoutput import NAME
 from pytest_dra.commands.texts import told
 from pytest_dra.report.files import ReportError
+from pytest_dra.report.files import Unwritable
 from pytest_dra.report.reading import BadReport
 
 _COMMANDS: Final = {
@@ -61,10 +62,16 @@ def run(arguments: Iterable[str]) -> int:
     try:
         code: int = _module(parsed.command).run(parsed)
         return code
+    except Unwritable as error:
+        return _refused(f"{error.path}: cannot be written: {error.reason}")
     except (BadReport, ReportError) as error:
-        for line in told(str(error)).split("\n"):
-            sys.stderr.write(f"{NAME}: {line}\n")
-        return BAD_INPUT
+        return _refused(str(error))
+
+
+def _refused(reason: str) -> int:
+    for line in told(reason).split("\n"):
+        sys.stderr.write(f"{NAME}: {line}\n")
+    return BAD_INPUT
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 from pytest_dra.commands import reportoutput as output
 from pytest_dra.commands.texts import told
 from pytest_dra.report import nodes
+from pytest_dra.report.files import output_must_be_writable
 from pytest_dra.report.merging import merged
 from pytest_dra.report.shards import found
 from pytest_dra.report.terminal import summary_lines
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     expected += [each for each in arguments.nodes.split(",") if each]
     made = merged(reports, expected=expected)
     summary = summarise(made)
-    arguments.output.mkdir(parents=True, exist_ok=True)
+    output_must_be_writable(arguments.output)
     shown = arguments.output / SUMMARY
     with suppress(FileNotFoundError):
         shown.unlink()

@@ -15,13 +15,28 @@ class ReportError(Exception):
     """A report could not be written."""
 
 
+class Unwritable(ReportError):
+    """A file or directory that cannot be written: ``path``, and the ``reason``.
+
+    The text names ``--dra-output``; what writes elsewhere says it in its own words.
+    """
+
+    def __init__(self, path: Path, error: Exception, *, directory: Path) -> None:
+        self.path = path
+        self.reason = str(getattr(error, "strerror", None) or error)
+        super().__init__(
+            f"--dra-output={directory}: cannot write there: {self.reason}. "
+            "Name a directory that you may write to with --dra-output=DIR."
+        )
+
+
 def output_must_be_writable(directory: Path) -> None:
     """Make the output directory if it is not there, and try a file in it.
 
     To be called before anything is started: a run of minutes must not end without its report.
 
     Raises:
-        ReportError: names ``--dra-output``, the directory and the reason.
+        Unwritable: names ``--dra-output``, the directory and the reason.
     """
     probe = directory / f".{secrets.token_hex(8)}.tmp"
     try:
@@ -29,7 +44,7 @@ def output_must_be_writable(directory: Path) -> None:
         os.close(os.open(probe, WRITE, MODE))
         probe.unlink()
     except (OSError, ValueError) as error:
-        raise _unwritable(directory, error) from error
+        raise Unwritable(directory, error, directory=directory) from error
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -38,7 +53,7 @@ def write_whole(path: Path, text: str) -> None:
     A reader sees the old content or the new one, never a part.
 
     Raises:
-        ReportError: names ``--dra-output``, the directory and the reason.
+        Unwritable: names ``--dra-output``, the directory and the reason.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
@@ -50,7 +65,7 @@ def write_whole(path: Path, text: str) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        raise _unwritable(path.parent, error) from error
+        raise Unwritable(path, error, directory=path.parent) from error
 
 
 def append(path: Path, text: str) -> None:
@@ -65,11 +80,3 @@ def append(path: Path, text: str) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ReportError(f"the summary cannot be appended to {path}: {reason}") from error
-
-
-def _unwritable(directory: Path, error: Exception) -> ReportError:
-    reason = getattr(error, "strerror", None) or error
-    return ReportError(
-        f"--dra-output={directory}: cannot write there: {reason}. "
-        "Name a directory that you may write to with --dra-output=DIR."
-    )

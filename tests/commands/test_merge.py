@@ -93,3 +93,12 @@ def test_what_cannot_be_merged_exits_2(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["merge", str(tmp_path / "list.json"), *out]) == 2
     assert "no JSON of kubectl" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_place_that_is_no_directory_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = tmp_path / "taken"
+    taken.touch()
+    assert run(["merge", put(tmp_path, "a"), "-o", str(taken)]) == 2
+    assert capsys.readouterr().err == f"dra-report: {taken}: cannot be written: File exists\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +170,12 @@ def test_a_place_that_cannot_be_written_to_is_named(
     good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
-    assert run(["badge", good, "--to", str(tmp_path / "file" / "a.svg")]) == 2
-    assert "cannot write there" in capsys.readouterr().err
+    below = tmp_path / "file" / "a.svg"
+    for place, reason in ((below, "(Not a directory|File exists)"), (tmp_path, "Is a directory")):
+        assert run(["badge", good, "--to", str(place)]) == 2
+        told = capsys.readouterr().err
+        wanted = f"dra-report: {re.escape(str(place))}: cannot be written: {reason}\n"
+        assert re.fullmatch(wanted, told), told
 
 
 def test_a_matrix_of_good_reports_exits_0_and_with_others_1(
