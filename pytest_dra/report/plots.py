@@ -62,6 +62,17 @@ def dots(values: Sequence[float]) -> list[float]:
     return [round(MARGIN + (WIDTH - 2 * MARGIN) * each / most, 1) for each in values]
 
 
+TALLY_LIMIT = 40
+"""Marks that still can be told apart beside each other."""
+
+
+def tally(writes: int) -> list[float]:
+    """The place of a mark for each write, evenly spaced: how many they are, not when."""
+    shown = min(writes, TALLY_LIMIT)
+    room = (WIDTH - 2 * MARGIN) / max(1, shown)
+    return [round(MARGIN + (place + 0.5) * room, 1) for place in range(shown)]
+
+
 def axis_end(values: Sequence[float]) -> float:
     """A round number that no value exceeds."""
     most = max(values, default=0.0)

@@ -158,6 +158,7 @@ def test_figures_are_drawn_and_told() -> None:
         "the longest 2.5 s" in labels
     )
     assert "2 starts, published after 1 to 2 seconds" in labels
+    assert "2 slice writes in 60 seconds" in labels
     assert "2 in 60 s" in " ".join(" ".join(found.texts).split())
 
 
