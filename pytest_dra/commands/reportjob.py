@@ -114,12 +114,15 @@ def _driver(arguments: argparse.Namespace) -> tuple[str, str]:
     name, text = str(arguments.driver_name), ""
     if arguments.profile is not None:
         try:
-            name = name or load_profile(arguments.profile).driver.name
+            named = load_profile(arguments.profile).driver.name
+            name = name or named
             text = arguments.profile.read_text(encoding="utf-8")
         except (ProfileError, OSError) as error:
             raise BadReport(f"--profile: {error}") from error
     if not name:
         raise BadReport("which driver? Give --driver-name, or a --profile with driver.name")
+    if wrong := names.driver_name_error(name):
+        raise BadReport(f"--driver-name: {name!r}: {wrong}")
     return name, text
 
 

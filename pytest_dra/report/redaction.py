@@ -41,6 +41,12 @@ _BETWEEN = r"[ \t]{0,8}(?:=|:)[ \t]{0,8}"
 PATTERNS = (
     # Authorization: Bearer xyz
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {REDACTED}"),
+    (
+        re.compile(
+            r"(?i)(authorization[\"']?[:=]\s{0,8}[\"']?(?:token|apikey|negotiate)\s+)[^\s<\"',]{1,8192}"
+        ),
+        rf"\1{REDACTED}",
+    ),
     # JSON web tokens, as service accounts have them
     (re.compile(r"\beyJ[A-Za-z0-9_-]{10,}(\.[A-Za-z0-9_-]*){0,2}"), REDACTED),
     # https://user:password@host
@@ -80,7 +86,7 @@ PATTERNS = (
         re.compile(
             r"\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}"
             r"|xox[abprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
-            r"|nvapi-[A-Za-z0-9_-]{20,})"
+            r"|nvapi-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,})"
         ),
         REDACTED,
     ),

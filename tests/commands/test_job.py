@@ -177,6 +177,8 @@ def test_a_plugin_of_sonobuoy_runs_on_each_node_and_stays(
     [
         (["--nodes=a"], "which driver? Give --driver-name, or a --profile with driver.name"),
         (["--profile=missing.yaml"], "--profile: missing.yaml: "),
+        ([*GIVEN, "--profile=missing.yaml"], "--profile: missing.yaml: "),
+        (["--driver-name=a'b", "--nodes=a"], '--driver-name: "a\'b": must be a DNS-1123 subdomain'),
         ([*GIVEN, "--nodes=a,B_"], "--nodes: 'B_' is no name of a node"),
         ([*GIVEN, "--name=No"], "No: no name for it"),
         ([f"--driver-name={DRIVER}"], f"where is {DRIVER}? context away: "),

@@ -13,6 +13,7 @@ from pytest_dra.report.redaction import redacted_data
     ("text", "wanted"),
     [
         ("Authorization: Bearer abc.def-ghi_123", "Authorization: Bearer <redacted>"),
+        ("Authorization: Token abc", "Authorization: Token <redacted>"),
         ("x eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.c2ln y", "x <redacted> y"),
         ("https://me:pass@host/path", "https://<redacted>@host/path"),
         ("driver --token=abc --node=n", "driver --token=<redacted> --node=n"),
@@ -39,6 +40,7 @@ from pytest_dra.report.redaction import redacted_data
         ),
         ("-----BEGIN CERTIFICATE-----\nMIIE", "<redacted>"),
         ("pushed with ghp_" + "a" * 36, "pushed with <redacted>"),
+        ("hf_" + "a" * 34 + " and dckr_pat_" + "a" * 27, "<redacted> and <redacted>"),
         ("AKIA" + "A" * 16 + " is used", "<redacted> is used"),
         ("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURQ==", "client-key-data: <redacted>"),
     ],
