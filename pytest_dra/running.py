@@ -40,6 +40,7 @@ from pytest_dra.report.exits import exit_reason
 from pytest_dra.report.exits import exit_status
 from pytest_dra.report.files import ReportError
 from pytest_dra.report.files import output_must_be_writable
+from pytest_dra.report.redaction import redacted
 from pytest_dra.report.results import Option
 from pytest_dra.report.results import RunResult
 from pytest_dra.report.terminal import summary_lines
@@ -168,7 +169,7 @@ class Run:
         hooks = ", ".join(plugged(self.session.plan.profile))
         lines += [f"dra: hooks of pytest plugins: {hooks}"] if hooks else []
         lines += [f"dra: {ONE_AT_A_TIME}"] if self._one_at_a_time else []
-        return [*lines, f"dra: {', '.join(shown)}"]
+        return [redacted(line) for line in (*lines, f"dra: {', '.join(shown)}")]
 
     @property
     def _one_at_a_time(self) -> bool:

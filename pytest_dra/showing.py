@@ -46,7 +46,8 @@ def show_judged(
         if log:
             report.sections.append(("driver output (end)", redacted(plain(log, LOG_LIMIT))))
     if isinstance(outcome.error, SPEAKS_FOR_ITSELF):
-        report.longrepr = f"{result.case.id} errored, which is not the driver's: {outcome.error}"
+        text = f"{result.case.id} errored, which is not the driver's: {outcome.error}"
+        report.longrepr = redacted(text)
     if result.state is State.FAILED:
         report.longrepr = failure_text(result)
         show_not_met(result, report, strict=strict)
@@ -58,7 +59,7 @@ def show_not_met(result: CaseResult, report: pytest.TestReport, *, strict: bool)
         # pytest's way to say: it failed, and the run goes on and may still succeed.
         report.outcome = "skipped"
         where = result.finding.where if result.finding else ""
-        report.wasxfail = f"{result.case.level.value} not met: {where}"
+        report.wasxfail = redacted(f"{result.case.level.value} not met: {where}")
 
 
 def show_unjudged(case: Case, report: pytest.TestReport, *, parameter: str = "") -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pytest_dra.report.redaction import redacted
 from pytest_dra.report.results import CaseResult
 
 
 def failure_text(result: CaseResult) -> str:
-    """Where, got, want, from and the timeline of a failed case, one fact a line."""
+    """Where, got, want, from and the timeline of a failed case, a fact a line, no secret."""
     lines = [f"{result.name} {result.case.level.value} {result.case.title}"]
     if result.finding is not None:
         lines += [
@@ -17,4 +18,4 @@ def failure_text(result: CaseResult) -> str:
         ]
     if result.excerpt:
         lines += ["  timeline:", *(f"    {each}" for each in result.excerpt)]
-    return "\n".join(lines)
+    return redacted("\n".join(lines))

@@ -51,6 +51,21 @@ def test_a_program_that_cannot_be_executed_is_no_fault_of_a_driver(runs: Runs) -
     done.stdout.no_fnmatch_line("*process.py:*")
 
 
+def test_no_secret_of_a_command_line_or_log_is_shown_anywhere(runs: Runs) -> None:
+    driver = runs.folder / "driver"
+    driver.write_text("#!/bin/sh\necho 'password = planted' >&2\nexit 3\n", "utf-8")
+    driver.chmod(0o755)
+    command = f"--dra-driver=exec:{driver} --token planted {{kubeconfig}}"
+    done = runs.really(command, "--dra-case=REG-001", "--junitxml=theirs.xml")
+    assert runs.states()["REG-001"] == "failed"
+    done.stdout.fnmatch_lines(["dra: judging *--token <redacted> {kubeconfig}*"])
+    done.stdout.no_fnmatch_line("*planted*")
+    written = [each for each in runs.folder.rglob("*") if each.is_file() and each != driver]
+    assert runs.folder / "theirs.xml" in written
+    leaks = [str(each) for each in written if b"planted" in each.read_bytes()]
+    assert leaks == []
+
+
 def test_the_failed_case_shows_its_proof_and_the_drivers_output(runs: Runs) -> None:
     done = runs.really("--dra-driver=fake --fault=PREP-006", "--dra-case=PREP-006")
     done.stdout.fnmatch_lines(
