@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from pytest_dra.bench.bench import Bench
     from pytest_dra.bench.claims import Claim
     from pytest_dra.bench.instance import Instance
+    from pytest_dra.kubelet import Plugin
 
 TIMES = 5
-"""Restarts in a row."""
+"""Restarts in a row, fewer of a driver that does not come back."""
 
 UNHEARD_S = 2.0
 """Wait for the plugin of a driver that was not registered and connected before either."""
@@ -105,7 +106,7 @@ class Restarts:
             raise nothing_offered(bench.profile)
         device = bench.devices(1)[0]
         claim = bench.claim([device])
-        patience_s = None if instance.plugin() is not None else UNHEARD_S
+        patience_s = None if _is_connected(instance.plugin()) else UNHEARD_S
         held = not bench.prepare(claim).error_for(claim.uid)
         # Some drivers publish long after they have registered, and a node may just have come up.
         before = tuple(
@@ -116,14 +117,17 @@ class Restarts:
         )
         if not is_published(before):
             raise nothing_offered(bench.profile)
-        after = []
+        after: list[tuple[Json, ...]] = []
+        seeded, came_back = "", True
         with bench.timeline.disturbance("restarts"):
-            for number in range(1, TIMES + 1):
+            while not seeded:
                 instance.end()
-                seeded = self._leave_over(instance, before) if number == TIMES else ""
+                # Who does not come back once would be waited for each time, and is found out.
+                if len(after) == TIMES - 1 or not came_back:
+                    seeded = self._leave_over(instance, before)
                 instance.start_again()
                 bench.forget()
-                self._wait(instance, plugin_within_s=patience_s)
+                came_back = self._wait(instance, plugin_within_s=patience_s)
                 after.append(tuple(_without(instance.slices(), seeded)))
         self._release(claim)
         return _Done(device, held, before, tuple(after), seeded, bench.timeline.now())
@@ -168,10 +172,13 @@ class Restarts:
         self._bench.cluster.admin().create(RESOURCE_SLICES, body)
         return name
 
-    def _wait(self, instance: Instance, *, plugin_within_s: float | None) -> None:
-        """Until the new process is registered, has looked at its slices, and writes no more."""
+    def _wait(self, instance: Instance, *, plugin_within_s: float | None) -> bool:
+        """Until the new process is registered, has looked at its slices, and writes no more.
+
+        False for one that was connected before, and has not been connected again in time.
+        """
         deadline = Deadline.after(instance.budgets.start)
-        instance.plugin(within_s=plugin_within_s)
+        plugin = instance.plugin(within_s=plugin_within_s)
 
         def looked() -> bool:
             return instance.over or bool(
@@ -192,10 +199,15 @@ class Restarts:
             return max(began, writes[-1].at if writes else 0.0)
 
         quiet(instance.timeline, last, for_s=STILL_S, deadline=deadline)
+        return _is_connected(plugin) or plugin_within_s is not None
 
     def _release(self, claim: Claim) -> None:
         self._bench.unprepare(claim)
         self._bench.claims.delete(claim)
+
+
+def _is_connected(plugin: Plugin | None) -> bool:
+    return plugin is not None and plugin.client.is_connected
 
 
 def _without(slices: list[Json], name: str) -> list[Json]:

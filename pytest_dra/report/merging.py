@@ -19,6 +19,7 @@ from pytest_dra.profile import Scope
 from pytest_dra.profile.model import DriverBlock
 from pytest_dra.profile.model import IdentityBlock
 from pytest_dra.profile.model import LaunchBlock
+from pytest_dra.report.consistency import contradictions
 from pytest_dra.report.document import SECONDS_DIGITS
 from pytest_dra.report.nodes import NodeResult
 from pytest_dra.report.plain import case_name
@@ -72,7 +73,7 @@ def merged(reports: Iterable[Report], *, expected: Iterable[str] = ()) -> RunRes
         expected: names of all nodes that there should be reports of.
 
     Raises:
-        BadReport: two are of one node, or they are not shards of one run.
+        BadReport: two are of one node, one was changed, or they are not shards of one run.
     """
     by_node: dict[str, Report] = {}
     for report in reports:
@@ -80,6 +81,7 @@ def merged(reports: Iterable[Report], *, expected: Iterable[str] = ()) -> RunRes
         if name in by_node:
             raise BadReport(f"{report.file}: of node {name}, as {by_node[name].file} is")
         by_node[name] = report
+        _must_be_as_written(report)
     known = {name: by_node[name].data for name in sorted(by_node)}
     _must_be_of_one_run(by_node, known)
     first = next(iter(known.values()))
@@ -104,6 +106,12 @@ def merged(reports: Iterable[Report], *, expected: Iterable[str] = ()) -> RunRes
         catalogue=first["catalogue"]["hash"],
         nodes=tuple(nodes),
     )
+
+
+def _must_be_as_written(report: Report) -> None:
+    wrong = next(contradictions(report.raw), None)
+    if wrong is not None:
+        raise BadReport(report.told(*wrong))
 
 
 def _must_be_of_one_run(reports: Mapping[str, Report], known: Mapping[str, Json]) -> None:

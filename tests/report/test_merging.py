@@ -21,6 +21,7 @@ from pytest_dra.report.nodes import lines
 from pytest_dra.report.nodes import usual
 from pytest_dra.report.reading import BadReport
 from pytest_dra.report.reading import Report
+from pytest_dra.report.reading import read_text
 from pytest_dra.report.shards import config_map
 from pytest_dra.report.shards import found
 from pytest_dra.report.verdict import summarise
@@ -100,6 +101,12 @@ def test_all_forms_name_the_nodes() -> None:
     assert "### Nodes (3; different or without a report: 2)" in summary
     assert f"{MUST_ID} failed there, passed elsewhere" in summary
     assert "<bad>" not in summary
+
+
+def test_a_report_that_was_changed_is_not_merged() -> None:
+    changed = text_of("b", BAD).replace("verdict: non-conformant", "verdict: conformant")
+    with pytest.raises(BadReport, match=r"^b:[0-9]+: .*conformant"):
+        merged([shard("a"), read_text("b", changed)])
 
 
 def test_what_are_no_shards_of_one_run_is_told() -> None:
