@@ -108,7 +108,13 @@ def rendered(file: Path) -> str:
     done = subprocess.run(
         [
             str(CHROMIUM),
-            *("--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+            *(
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--dump-dom",
+            ),
             *("--allow-file-access-from-files", "--virtual-time-budget=60000"),
             f"--user-data-dir={file.parent / 'browser'}",
             file.as_uri(),
