@@ -133,7 +133,7 @@ def test_an_image_or_an_engine_that_is_not_there_is_refused(
         "none: not found on PATH, nor is it a program"
     )
     docker.path.write_text("#!/bin/sh\necho permission denied >&2; exit 1\n")
-    assert "permission denied. Start it, or see whether this user may use it" in refused(
+    assert "permission denied. What to do: start it, or see whether this user may use it" in refused(
         docker, dra_driver="there:1"
     )
     assert refused(docker, dra_driver="there:1", dra_jail="true") == (
