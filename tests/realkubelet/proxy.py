@@ -79,8 +79,9 @@ class Proxy:
         there = set(_sockets_below(place.theirs))
         for path in there - set(self._sockets):
             mirrored = place.kubelets / path.relative_to(place.theirs)
-            self._sockets[path] = _Mirror(place.sock, path, mirrored, self._note)
+            # First what it is, since somebody may connect at once.
             self._note(do="socket file appears", sock=place.sock)
+            self._sockets[path] = _Mirror(place.sock, path, mirrored, self._note)
         known = [path for path in self._sockets if place.theirs in path.parents]
         for path in set(known) - there:
             self._sockets.pop(path).close()
