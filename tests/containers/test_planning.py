@@ -133,8 +133,9 @@ def test_an_image_or_an_engine_that_is_not_there_is_refused(
         "none: not found on PATH, nor is it a program"
     )
     docker.path.write_text("#!/bin/sh\necho permission denied >&2; exit 1\n")
-    assert "permission denied. What to do: start it, or see whether this user may use it" in refused(
-        docker, dra_driver="there:1"
+    assert (
+        "permission denied. What to do: start it, or see whether this user may use it"
+        in refused(docker, dra_driver="there:1")
     )
     assert refused(docker, dra_driver="there:1", dra_jail="true") == (
         "--dra-jail: an image runs in a container; leave it out"
