@@ -16,10 +16,8 @@ from pytest_dra.spec import Level
 def test_hlth_009_in_pod_status(dra_live: LiveBench) -> None:
     """an unhealthy device shows in pod status"""
     # A taint of the faulty device would evict the pod.
-    claim = dra_live.claim(dataclasses.replace(dra_live.ask(), tolerated=True))
-    pod = dra_live.pod_with(claim)
-    dra_live.pods.must_run(pod)
-    (held,) = dra_live.claims.devices(claim)
+    ask = dataclasses.replace(dra_live.ask(), tolerated=True)
+    _, pod, held = ailing.holding(dra_live, ask)
     hooks = dra_live.profile.hooks
     try:
         ailing.run(dra_live, "hooks.fault", hooks.fault, held)
@@ -32,10 +30,7 @@ def test_hlth_009_in_pod_status(dra_live: LiveBench) -> None:
 @case("HLTH-010", Level.SHOULD, live=True)
 def test_hlth_010_no_new_claims(dra_live: LiveBench) -> None:
     """a bad device gets no new claims and can be released"""
-    claim = dra_live.claim()
-    pod = dra_live.pod_with(claim)
-    dra_live.pods.must_run(pod)
-    (held,) = dra_live.claims.devices(claim)
+    claim, pod, held = ailing.holding(dra_live, dra_live.ask())
     with ailing.failing(dra_live, held):
         found = ailing.published_until(dra_live, held, taints.is_closed)
         taints.must_be_closed(found, device=held[2], within_s=NOTICED_S)

@@ -17,10 +17,7 @@ EVICTS = "NoExecute"
 @case("TAINT-005", Level.MUST, live=True)
 def test_taint_005_release(dra_live: LiveBench) -> None:
     """claims on a tainted device can be released"""
-    claim = dra_live.claim()
-    pod = dra_live.pod_with(claim)
-    dra_live.pods.must_run(pod)
-    (held,) = dra_live.claims.devices(claim)
+    claim, pod, held = ailing.holding(dra_live, dra_live.ask())
     with ailing.failing(dra_live, held):
         found = ailing.tainted(dra_live, held)
         if all(taint.get("effect") != EVICTS for taint in found["taints"]):

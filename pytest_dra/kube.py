@@ -34,8 +34,9 @@ REQUEST_TIMEOUT_S = 15.0
 """Longest wait for one answer: mostly milliseconds, 3 s where a server waits for a version."""
 
 _REFUSED = 400
-_NOT_FOUND = 404
-"""Status codes."""
+NOT_FOUND = 404
+CONFLICT = 409
+"""Codes of answers that callers tell apart: no such object, and one that is there already."""
 
 
 class Client:
@@ -197,7 +198,7 @@ class Client:
         try:
             self.delete(resource, name, namespace=namespace, **how)
         except KubeError as error:
-            if error.code != _NOT_FOUND:
+            if error.code != NOT_FOUND:
                 raise
 
     def delete_collection(

@@ -10,6 +10,7 @@ from pytest_dra.api import resources
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import KubeError
 from pytest_dra.live.leftovers import room_name
 from pytest_dra.live.needed import Need
@@ -22,8 +23,6 @@ from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.refusals import context_of
 from pytest_dra.spec import Json
-
-_NOT_FOUND = 404
 
 ANY_RUN = "run"
 """Stands for the run's name, which nobody knows yet, where rights are asked for."""
@@ -77,7 +76,7 @@ def must_have_its_node(settings: Settings) -> None:
         try:
             cluster.admin().get(resources.NODES, name)
         except KubeError as error:
-            if error.code == _NOT_FOUND:
+            if error.code == NOT_FOUND:
                 raise OptionError(f"--dra-node={name}: the cluster has no such node") from error
 
 

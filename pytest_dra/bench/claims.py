@@ -19,6 +19,7 @@ from pytest_dra.api.resources import Resource
 from pytest_dra.bench.configuring import FROM_CLAIM
 from pytest_dra.bench.configuring import FROM_CLASS
 from pytest_dra.bench.devices import Device
+from pytest_dra.kube import CONFLICT
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
@@ -27,7 +28,6 @@ from pytest_dra.wire.answers import ClaimRef
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 """What a namespace needs for claims with access for administrators (contract 7.3)."""
 
-CONFLICT = 409
 CONFLICTS = 10
 """Times that a status is written, where a driver writes beside us: it does so a few times at
 most."""

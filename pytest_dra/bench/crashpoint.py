@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 from typing import Any
 
@@ -65,12 +64,7 @@ class CrashPoints:
     def __enter__(self) -> CrashPoints:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         script, self._script = self._script, None
         if script is not None:
             for pipe in (script.stdin, script.stdout):

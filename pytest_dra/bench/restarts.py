@@ -19,7 +19,6 @@ from pytest_dra.checks.pools import are_tidy
 from pytest_dra.checks.pools import generation_of
 from pytest_dra.checks.pools import of_node
 from pytest_dra.checks.slices import count
-from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.waiting import Deadline
@@ -149,7 +148,8 @@ class Restarts:
         deadline = Deadline.after(SETTLE_LIMIT_S)
         quiet(instance.timeline, last, for_s=SETTLE_S, deadline=deadline)
         settled = tuple(instance.slices())
-        _remove(bench, done.seeded)
+        # So that it is one case's matter where the driver has left it.
+        bench.cluster.admin().discard(RESOURCE_SLICES, done.seeded)
         return Restarted(
             device=done.device,
             held=done.held,
@@ -212,12 +212,3 @@ def _is_connected(plugin: Plugin | None) -> bool:
 
 def _without(slices: list[Json], name: str) -> list[Json]:
     return [item for item in slices if item["metadata"]["name"] != name]
-
-
-def _remove(bench: Bench, name: str) -> None:
-    """Take the left-over away where the driver did not, so that it is one case's matter."""
-    try:
-        bench.cluster.admin().delete(RESOURCE_SLICES, name)
-    except KubeError as error:
-        if error.code != 404:
-            raise

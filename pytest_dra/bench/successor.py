@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from pathlib import Path
-from types import TracebackType
 
 from pytest_dra.bench.calls import WORKING
 from pytest_dra.bench.claims import Claim
@@ -148,12 +147,7 @@ class Successor:
     def __enter__(self) -> Successor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._driver is not None:
             self._driver.terminate(Deadline.after(END_S))
         for path in set(sockets_of(self._instance)) - self._before:

@@ -8,7 +8,7 @@ from typing import Final
 from pytest_dra.api import resources
 from pytest_dra.bench.allocating import Allocator
 from pytest_dra.controllers import podclaims
-from pytest_dra.controllers.looping import NOT_FOUND
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling.cluster import allocation_of

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
 
 from pytest_dra.api.resources import Resource
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
-
-_NOT_FOUND: Final = 404
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ def served(client: Client, api_version: str) -> list[Served]:
     try:
         answer = client.read(path)
     except KubeError as error:
-        if error.code == _NOT_FOUND:
+        if error.code == NOT_FOUND:
             return []
         raise
     return [

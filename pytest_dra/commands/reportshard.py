@@ -52,7 +52,6 @@ EVERY_S: Final = 3.0
 STAYS_S: Final = 86_400
 """A container of a DaemonSet that ends is started again, so it waits to be deleted: a day."""
 
-CONFLICT: Final = 409
 
 EMPTY: Final = '<testsuites><testsuite name="pytest-dra" tests="0"/></testsuites>'
 """What Sonobuoy gets of a node on which nothing is judged."""
@@ -151,6 +150,7 @@ def _keep(job: str, report: Path) -> None:
     from pytest_dra.api.resources import CONFIG_MAPS
     from pytest_dra.clusters.kubeconfig import KubeconfigCluster
     from pytest_dra.clusters.protocol import ClusterError
+    from pytest_dra.kube import CONFLICT
     from pytest_dra.kube import KubeError
     from pytest_dra.waiting import Deadline
     from pytest_dra.waiting import poll

@@ -15,13 +15,13 @@ from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.allocations import FINALIZER
 from pytest_dra.controllers.events import WARNING
 from pytest_dra.controllers.events import Events
-from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import RETRY_S
 from pytest_dra.controllers.looping import ControlLoop
 from pytest_dra.controllers.looping import Within
 from pytest_dra.controllers.looping import everywhere
 from pytest_dra.controllers.looping import pause_after
 from pytest_dra.controllers.looping import soonest
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import consumers

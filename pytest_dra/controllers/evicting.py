@@ -20,8 +20,6 @@ from pytest_dra.controllers import podclaims
 from pytest_dra.controllers.conditions import merged
 from pytest_dra.controllers.events import NORMAL
 from pytest_dra.controllers.events import Events
-from pytest_dra.controllers.looping import CONFLICT
-from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import ControlLoop
 from pytest_dra.controllers.looping import Within
 from pytest_dra.controllers.looping import everywhere
@@ -29,6 +27,8 @@ from pytest_dra.controllers.looping import soonest
 from pytest_dra.controllers.rulestatus import NO_EXECUTE
 from pytest_dra.controllers.rulestatus import RuleStatus
 from pytest_dra.controllers.rulestatus import effect_of
+from pytest_dra.kube import CONFLICT
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import consumers

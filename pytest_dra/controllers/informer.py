@@ -6,6 +6,7 @@ import threading
 from typing import Final
 
 from pytest_dra.api.resources import Resource
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.kube import Watch
@@ -19,7 +20,6 @@ WATCH_S: Final = 300
 _AGAIN_S: Final = 1.0
 """Pause after a failure: an API server that is in trouble shall not get more of it."""
 
-_NOT_FOUND: Final = 404
 _JOIN_S: Final = 5.0
 
 
@@ -87,7 +87,7 @@ class Informer:
             try:
                 self._follow(self._list())
             except KubeError as error:
-                if self._optional and error.code == _NOT_FOUND:
+                if self._optional and error.code == NOT_FOUND:
                     self.synced.set()
                     self._changed.set()
                     return

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from pytest_dra.api.resources import LEASES
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
@@ -17,8 +18,6 @@ DURATION_S: Final = 15
 
 RETRY_S: Final = 2.0
 """Seconds between two attempts to get or to keep the place."""
-
-_NOT_FOUND: Final = 404
 
 
 class Leader:
@@ -77,7 +76,7 @@ class Leader:
         try:
             lease = self._client.get(LEASES, self._name, namespace=self._namespace)
         except KubeError as error:
-            if error.code != _NOT_FOUND:
+            if error.code != NOT_FOUND:
                 raise
             body = {"metadata": {"name": self._name}, "spec": self._spec({}, now=_stamp())}
             self._client.create(LEASES, body, namespace=self._namespace)

@@ -14,6 +14,8 @@ from typing import Protocol
 
 from pytest_dra.api.resources import Resource
 from pytest_dra.controllers.informer import Informer
+from pytest_dra.kube import CONFLICT
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
@@ -32,8 +34,6 @@ _SYNC_S: Final = 30.0
 _STOP_S: Final = 60.0
 """Longest wait for a loop that ends: one call of a driver takes 45 s at most."""
 
-CONFLICT: Final = 409
-NOT_FOUND: Final = 404
 
 Within = Callable[[str], bool]
 """Whether a loop is to act in a namespace."""

@@ -19,8 +19,8 @@ from pytest_dra.controllers.events import MESSAGE_MAX
 from pytest_dra.controllers.events import NORMAL
 from pytest_dra.controllers.events import WARNING
 from pytest_dra.controllers.events import Events
-from pytest_dra.controllers.looping import CONFLICT
-from pytest_dra.controllers.looping import NOT_FOUND
+from pytest_dra.kube import CONFLICT
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling import Decision

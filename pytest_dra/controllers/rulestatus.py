@@ -13,9 +13,9 @@ from pytest_dra.api.times import moment_of
 from pytest_dra.api.times import now
 from pytest_dra.api.times import stamp
 from pytest_dra.controllers.conditions import merged
-from pytest_dra.controllers.looping import CONFLICT
-from pytest_dra.controllers.looping import NOT_FOUND
 from pytest_dra.controllers.looping import soonest
+from pytest_dra.kube import CONFLICT
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.scheduling.cluster import key_of

@@ -11,6 +11,7 @@ from typing import Final
 from pytest_dra.checks.pools import newest
 from pytest_dra.checks.taints import NOTICED_S
 from pytest_dra.live.asking import CLAIM
+from pytest_dra.live.asking import Ask
 from pytest_dra.live.bench import LiveBench
 from pytest_dra.live.hooks import run_hook
 from pytest_dra.live.pods import Pod
@@ -35,6 +36,19 @@ def run(bench: LiveBench, name: str, command: Sequence[str], held: tuple[str, st
     _, pool, device = held
     values = {"node": bench.node.name, "pool": pool, "device": device}
     run_hook(bench.driver, name, command, values)
+
+
+def holding(bench: LiveBench, ask: Ask) -> tuple[str, Pod, tuple[str, str, str]]:
+    """A claim of one device, a pod that runs with it, and the device: driver, pool, name.
+
+    Raises:
+        Violation: the pod does not run.
+    """
+    claim = bench.claim(ask)
+    pod = bench.pod_with(claim)
+    bench.pods.must_run(pod)
+    (held,) = bench.claims.devices(claim)
+    return claim, pod, held
 
 
 @contextmanager

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live.pods import EVERY_S
@@ -15,8 +15,6 @@ from pytest_dra.spec import Json
 from pytest_dra.spec import Violation
 from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import poll
-
-_NOT_FOUND: Final = 404
 
 
 class Claims:
@@ -53,7 +51,7 @@ class Claims:
         try:
             return self._client.get(resources.RESOURCE_CLAIMS, name, namespace=self._namespace)
         except KubeError as error:
-            if error.code == _NOT_FOUND:
+            if error.code == NOT_FOUND:
                 return None
             raise
 

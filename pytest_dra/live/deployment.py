@@ -10,6 +10,8 @@ from pytest_dra.api.resources import Resource
 from pytest_dra.clusters.discovery import kind_of
 from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
+from pytest_dra.kube import CONFLICT
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.spec import Json
@@ -29,9 +31,6 @@ EVERY_S: Final = 0.5
 """Between two looks at what is being deleted."""
 
 DEFAULT_NAMESPACE: Final = "default"
-
-_CONFLICT: Final = 409
-_NOT_FOUND: Final = 404
 
 
 class Deployment:
@@ -83,7 +82,7 @@ class Deployment:
                 resource, {**item, "metadata": metadata}, namespace=namespace
             )
         except KubeError as error:
-            if error.code == _CONFLICT:
+            if error.code == CONFLICT:
                 raise ClusterError(
                     f"{shown} exists on the cluster and is not of this run: remove it (pytest "
                     "--dra-cleanup, if a run has left it), or judge what is installed with "
@@ -151,7 +150,7 @@ class Deployment:
         try:
             self._client.get(resource, name, namespace=namespace)
         except KubeError as error:
-            return error.code != _NOT_FOUND
+            return error.code != NOT_FOUND
         return True
 
 

@@ -19,6 +19,7 @@ from pytest_dra.api.resources import Resource
 from pytest_dra.clusters.discovery import all_served
 from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.owner import State
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live.deployment import EVERY_S
@@ -39,8 +40,6 @@ NOT_OURS: Final = frozenset({"Event", "EndpointSlice", "Endpoints"})
 """Kinds that servers make with the labels of others; they go with those."""
 
 FAILED: Final = 1
-
-_NOT_FOUND: Final = 404
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ def _is_there(client: Client, each: Leftover) -> bool:
     try:
         found = client.get(each.resource, each.name, namespace=each.namespace)
     except KubeError as error:
-        return error.code != _NOT_FOUND
+        return error.code != NOT_FOUND
     return bool(found["metadata"]["uid"] == each.item["metadata"]["uid"])
 
 

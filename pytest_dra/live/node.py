@@ -93,10 +93,7 @@ class LiveNode:
         container.
         """
         found = self.sockets()
-        try:
-            lines = self.run("sh", "-c", _LISTENING).splitlines()
-        except ToolError as error:
-            raise UnsupportedEnvironment(str(error), way_out="see why it ended") from error
+        lines = self._looked(_LISTENING).splitlines()
         living = {line.rpartition("/")[2] for line in lines if f" {_ACCEPTS} " in line}
         return [path for path in found if path.rpartition("/")[2] not in living]
 
@@ -106,13 +103,16 @@ class LiveNode:
         Raises:
             UnsupportedEnvironment: the node cannot be looked into.
         """
-        places = (REGISTRY, f"{KUBELET}/plugins/{self._driver}")
-        try:
-            found = self.run("sh", "-c", _SOCKETS, "sh", *places)
-        except ToolError as error:
-            raise UnsupportedEnvironment(str(error), way_out="see why it ended") from error
+        found = self._looked(_SOCKETS, REGISTRY, f"{KUBELET}/plugins/{self._driver}")
         pairs = (line.split(maxsplit=1) for line in found.splitlines() if line.strip())
         return {path: int(inode) for inode, path in pairs}
+
+    def _looked(self, script: str, *arguments: str) -> str:
+        """What a script of a shell prints there. Raises UnsupportedEnvironment."""
+        try:
+            return self.run("sh", "-c", script, "sh", *arguments)
+        except ToolError as error:
+            raise UnsupportedEnvironment(str(error), way_out="see why it ended") from error
 
     def prepared(self, uid: str) -> list[tuple[str, str]]:
         """Pool and name of each device that the kubelet keeps for a prepared claim.

@@ -14,6 +14,7 @@ from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.remedies import OF_MACHINE
 from pytest_dra.clusters.remedies import remedy_for
 from pytest_dra.clusters.remedies import told
+from pytest_dra.kube import NOT_FOUND
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from pytest_dra.live.asking import CONTAINER
@@ -49,8 +50,6 @@ IMAGE_TROUBLE: Final = frozenset(
 
 OTHER_IMAGE: Final = "name an image that the nodes can get, with a shell in it: --dra-pod-image"
 """The way out for pods of ours."""
-
-_NOT_FOUND: Final = 404
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class Pods:
         try:
             found = self._client.get(resources.PODS, pod.name, namespace=pod.namespace)
         except KubeError as error:
-            if error.code == _NOT_FOUND:
+            if error.code == NOT_FOUND:
                 return None
             raise
         return found if found["metadata"]["uid"] == pod.uid else None

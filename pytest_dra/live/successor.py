@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING
 from typing import Final
 
@@ -157,12 +156,7 @@ class Successor:
     def __enter__(self) -> Successor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._pods.clear()
         left = [path for path, inode in (self._before or {}).items() if not inode]
         if left:

@@ -9,6 +9,7 @@ from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.controllers import looping
 from pytest_dra.controllers.looping import Background
 from pytest_dra.controllers.looping import ControlLoop
+from pytest_dra.kube import CONFLICT
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
 from tests.controllers.sample import eventually
@@ -23,7 +24,7 @@ class Counting(ControlLoop):
     def round(self) -> float | None:
         self.rounds += 1
         if self.rounds <= self.failing:
-            raise KubeError("the version has changed", code=looping.CONFLICT)
+            raise KubeError("the version has changed", code=CONFLICT)
         return None
 
 
