@@ -12,6 +12,11 @@ import signal, subprocess
 state = {state!r}
 path = lambda name: os.path.join(state, name)
 IMAGES = {images!r}
+def forget(name):
+    try:
+        os.unlink(path(name))
+    except FileNotFoundError:
+        pass
 if words[0] == "run":
     options = [word for word in words[1:] if word.startswith("--")]
     name = next(word[7:] for word in options if word.startswith("--name="))
@@ -21,17 +26,19 @@ if words[0] == "run":
         sys.stderr.write("docker: Error response from daemon: no such thing\\n")
         sys.exit(125)
     child = subprocess.Popen(words[at + 1:], start_new_session=True)
-    with open(path(name), "w") as file:
+    half = f"{{state}}.{{child.pid}}"
+    with open(half, "w") as file:
         file.write(f"{{child.pid}} {{label}}")
+    os.replace(half, path(name))
     code = child.wait()
-    try:
-        os.unlink(path(name))
-    except FileNotFoundError:
-        pass
+    forget(name)
     sys.exit(128 - code if code < 0 else code)
 known = {{}}
 for name in os.listdir(state):
-    pid, _, label = open(path(name)).read().partition(" ")
+    try:
+        pid, _, label = open(path(name)).read().partition(" ")
+    except FileNotFoundError:
+        continue
     known[name] = (int(pid), label)
 if words[:2] == ["container", "inspect"]:
     if words[-1] not in known:
@@ -48,8 +55,11 @@ elif words[0] == "pull":
 elif words[0] == "kill":
     os.kill(known[words[-1]][0], int(words[1].partition("=")[2]))
 elif words[0] == "rm":
-    os.kill(known[words[-1]][0], signal.SIGKILL)
-    os.unlink(path(words[-1]))
+    try:
+        os.kill(known[words[-1]][0], signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    forget(words[-1])
 elif words[0] == "ps":
     wanted = words[words.index("--filter") + 1].partition("=")[2]
     for name, (pid, label) in known.items():
