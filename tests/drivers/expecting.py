@@ -50,6 +50,7 @@ def run(
     output: Path,
     *,
     programs: Path | None = None,
+    environ: Mapping[str, str] | None = None,
     limit_s: float = LIMIT_S,
 ) -> Seen:
     """Judge a driver once.
@@ -58,6 +59,7 @@ def run(
         options: of pytest.
         output: directory of the report.
         programs: a directory that comes first on PATH.
+        environ: variables beside those of this process.
         limit_s: longest run.
 
     Raises:
@@ -65,7 +67,7 @@ def run(
         subprocess.TimeoutExpired: it took longer.
     """
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    env = {"PYTEST_DRA_BENCHES": BENCHES, **os.environ}
+    env = {"PYTEST_DRA_BENCHES": BENCHES, **os.environ, **(environ or {})}
     if programs is not None:
         env["PATH"] = f"{programs}{os.pathsep}{env.get('PATH', os.defpath)}"
     began = time.monotonic()
