@@ -207,11 +207,13 @@ class LiveSite:
         return folder
 
     def begin(self, lanes: Sequence[Sequence[str]], width: int) -> None:
-        """Begin to judge cases beside each other, where there are devices enough for that."""
+        """Begin to judge ``width`` cases beside each other, as far as there are devices for that."""
         bench = self.bench
         with suppress(KubeError, ClusterError, Violation, UnsupportedEnvironment):
-            if len(bench.driver.devices(bench.device_class)) >= SPARE:
-                self._lanes.begin(lanes, width=width)
+            devices = len(bench.driver.devices(bench.device_class))
+            if devices >= SPARE:
+                # One more than those that may all wait for their second one.
+                self._lanes.begin(lanes, width=min(width, devices - 1))
 
     def _judge_beside(self, id: str) -> Outcome:
         what, bench = declared(id, live=True), self.bench.beside()

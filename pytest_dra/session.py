@@ -228,7 +228,8 @@ class Session:
             return
         every = [self.declared(id) for id in self._to_begin if not self._is_decided(id)]
         free = undisturbing(every, self.available)
-        live.begin(lanes_of(free, passed), self.plan.benches - 1)
+        # This thread only waits for them.
+        live.begin(lanes_of(free, passed), self.plan.benches if self.plan.benches > 1 else 0)
 
     def _disturb(self) -> None:
         """Do before the first disturbing case what settles while the others are judged."""

@@ -1,13 +1,14 @@
 """What is left of a driver that is uninstalled, who waits for it, and what becomes of them then.
 
-The kubelet needs half a minute until it wipes the slices of a driver that has gone, so it goes once
-for all cases that look at it.
+A kubelet wipes the slices of a driver that has gone after half a minute, and those of all drivers
+when it starts: so it is restarted where it can be. The driver goes once for all cases that look.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from typing import Final
 
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from pytest_dra.live.bench import LiveBench
 
 WIPED_S: Final = 90.0
-"""From the end of a driver to that of its slices: a kubelet wipes them after 30 s."""
+"""From the end of a driver to that of its slices: a kubelet wipes them after 30 s by itself."""
+
+EVERY_S: Final = 0.5
+"""Between two looks for them."""
 
 PENDING_S: Final = 3.0
 """How long a pod waits before its driver is installed: it has been looked at by then."""
@@ -59,12 +63,14 @@ def watched(bench: LiveBench) -> Absence:
     before = _dead_on(node)
     with driver.away():
         after = _dead_on(node)
-        waiting = bench.pod_with(bench.claim(), node=node.name)
-        bench.pods.runs_within(waiting, PENDING_S)
+        waiting, looked = bench.pod_with(bench.claim(), node=node.name), Deadline.after(PENDING_S)
         bench.pods.delete(ending)
-        poll(lambda: not driver.slices(), Deadline.after(WIPED_S), every_s=1.0)
+        with suppress(UnsupportedEnvironment):
+            bench.restart_kubelet(node)
+        poll(lambda: not driver.slices(), Deadline.after(WIPED_S), every_s=EVERY_S)
         left = tuple(driver.slices())
         driver.sweep()
+        bench.pods.runs_within(waiting, looked.left_s())
     want = "after the driver was installed, which came later"
     found = Absence(
         sockets=None if after is None else tuple(sorted(after - (before or set()))),

@@ -304,10 +304,11 @@ class LiveBench:
         """Calls of the run by their longest time. Raises as :meth:`CallTimes.of`."""
         return self._times.of(self.driver.judged(), method)
 
-    def restart_kubelet(self) -> None:
-        """Restart the kubelet of the first node. Raises as :meth:`LiveNode.restart_kubelet`."""
-        self._times.keep(self.driver.judged())
-        self.node.restart_kubelet()
+    def restart_kubelet(self, node: LiveNode | None = None) -> None:
+        """Restart a kubelet, by default the first node's. Raises as that of a node does."""
+        chosen = node or self.node
+        self._times.keep([chosen.name])
+        chosen.restart_kubelet()
 
     @property
     def cdi_library(self) -> str:

@@ -48,11 +48,12 @@ class CallTimes:
             self._before = self._counts(nodes)
 
     def keep(self, nodes: Sequence[str]) -> None:
-        """Keep what has been counted so far: a kubelet that restarts begins anew."""
+        """Keep what has been counted so far: the kubelets of these nodes restart and begin anew."""
         with suppress(KubeError):
             for key, counts in self._since(nodes).items():
                 self._kept.setdefault(key[1], Counter()).update(counts)
-            self._before = {}
+            known = self._before.items()
+            self._before = {key: counts for key, counts in known if key[0] not in nodes}
 
     def of(self, nodes: Sequence[str], method: str) -> Mapping[float, int]:
         """Calls that took at most so many seconds, by these.

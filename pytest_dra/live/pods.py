@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from pytest_dra.api import resources
+from pytest_dra.checks.overlaps import was_refused
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.remedies import OF_MACHINE
 from pytest_dra.clusters.remedies import remedy_for
@@ -137,6 +138,26 @@ class Pods:
             return found
 
         return bool(poll(runs, Deadline.after(seconds), every_s=EVERY_S))
+
+    def runs_now(self, pod: Pod) -> bool:
+        """Whether all containers of a pod run."""
+        return _runs(self.state(pod) or {})
+
+    def is_refused_within(self, pod: Pod, seconds: float) -> bool:
+        """Wait until the cluster warns that a claim of the pod could not be prepared.
+
+        Returns:
+            Whether it does before the pod runs, and before the time is over.
+        """
+        refused = False
+
+        def decided() -> bool:
+            nonlocal refused
+            refused = was_refused(self.warnings(pod))
+            return refused or self.runs_now(pod)
+
+        poll(decided, Deadline.after(seconds), every_s=EVERY_S)
+        return refused
 
     def delete(self, pod: Pod, *, grace_s: int | None = None) -> None:
         """Ask for the pod's end; nothing if it is gone."""

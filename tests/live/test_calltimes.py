@@ -22,10 +22,13 @@ NODES = ("node",)
 
 
 class Kubelet:
-    """Its metrics, in the place of a client."""
+    """Its metrics, in the place of a client; every node has the same."""
 
     def __init__(self) -> None:
         self.counts: dict[tuple[str, str, str], tuple[int, int, int]] = {}
+
+    def list(self, _: object) -> list[dict[str, Any]]:
+        return [{"metadata": {"name": name}} for name in ("node", "other")]
 
     def text(self, _: str) -> str:
         return "# HELP x\n" + "".join(
@@ -61,6 +64,16 @@ def test_a_restart_of_the_kubelet_loses_nothing(kubelet: Kubelet) -> None:
     made.keep(NODES)
     kubelet.counts["gpu.example.com", "OK", PREPARE] = (1, 1, 1)
     assert made.of(NODES, PREPARE)[math.inf] == 5
+
+
+def test_what_other_kubelets_had_counted_before_stays_known(kubelet: Kubelet) -> None:
+    kubelet.counts["gpu.example.com", "OK", PREPARE] = (2, 2, 2)
+    made = times(kubelet)
+    made.begin()
+    kubelet.counts["gpu.example.com", "OK", PREPARE] = (3, 3, 3)
+    made.keep(NODES)
+    kubelet.counts["gpu.example.com", "OK", PREPARE] = (3, 3, 3)
+    assert made.of(["other"], PREPARE)[math.inf] - made.of([], PREPARE)[math.inf] == 1
 
 
 def test_what_nobody_has_counted_is_not_judged(kubelet: Kubelet) -> None:
