@@ -207,7 +207,7 @@ class LiveSite:
         return folder
 
     def begin(self, lanes: Sequence[Sequence[str]], width: int) -> None:
-        """Begin to judge ``width`` cases beside each other, as far as there are devices for that."""
+        """Begin to judge cases beside each other, ``width`` of them where devices are enough."""
         bench = self.bench
         with suppress(KubeError, ClusterError, Violation, UnsupportedEnvironment):
             devices = len(bench.driver.devices(bench.device_class))
