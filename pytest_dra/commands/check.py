@@ -104,7 +104,7 @@ def _given(arguments: argparse.Namespace) -> list[Given]:
 
 
 def _profile(place: str | None) -> DriverProfile:
-    return load_profile(Path(place)) if place else DEFAULT_PROFILE
+    return load_profile(Path(place), option="--profile") if place else DEFAULT_PROFILE
 
 
 def check(arguments: argparse.Namespace) -> int:

@@ -9,15 +9,24 @@ from pathlib import Path
 from typing import Final
 
 from pytest_dra.api import names
+from pytest_dra.commands import jobfiles
 from pytest_dra.commands import jobobjects
+from pytest_dra.commands import joboptions
 from pytest_dra.commands import reportoutput as output
 from pytest_dra.commands.jobobjects import TIMEOUT_S
+from pytest_dra.commands.texts import told
+from pytest_dra.options import OptionError
+from pytest_dra.profile import DEFAULT_PROFILE
+from pytest_dra.profile import DriverProfile
+from pytest_dra.profile import ProfileError
+from pytest_dra.profile import load_profile
 from pytest_dra.report.reading import BadReport
 from pytest_dra.report.shards import JOB_LABEL
 from pytest_dra.report.yaml_report import documents
 
 NAME: Final = "dra-conformance"
 NAMESPACE: Final = "pytest-dra"
+PROFILE: Final = "--profile"
 
 AT_ONCE: Final = 10
 """Shards at the same time by default: each makes a dozen pods, all on its own node."""
@@ -30,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.add_argument("--image", required=True, help="image of the suite, see its Dockerfile")
     parser.add_argument("--driver-name", metavar="NAME", default="", help="name of the driver")
-    parser.add_argument("--profile", metavar="FILE", type=Path, help="profile of the driver")
+    parser.add_argument(PROFILE, metavar="FILE", type=Path, help="profile of the driver")
     parser.add_argument(
         "--nodes",
         metavar="NAMES",
@@ -79,18 +88,25 @@ def _positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the objects."""
-    plan = _plan(arguments)
+    profile = _profile(arguments)
+    plan = _plan(arguments, profile)
+    jobfiles.config_must_fit(plan.config)
     objects = [jobobjects.sonobuoy(plan)] if arguments.sonobuoy else jobobjects.job(plan)
     output.deliver(documents(objects), arguments.to)
-    sys.stderr.write(f"{output.NAME}: {_told(plan, arguments)}\n")
+    for line in (*jobfiles.staying(profile), _told(plan, arguments)):
+        sys.stderr.write(f"{output.NAME}: {told(line)}\n")
     return output.GOOD
 
 
-def _plan(arguments: argparse.Namespace) -> jobobjects.Plan:
+def _plan(arguments: argparse.Namespace, profile: DriverProfile) -> jobobjects.Plan:
+    try:
+        joboptions.must_fit(arguments.options)
+    except OptionError as error:
+        raise BadReport(str(error)) from error
     for name in (arguments.name, arguments.namespace):
         if not names.is_dns_label(name) or len(name) > NAME_MAX:
             raise BadReport(f"{name}: no name for it: want a DNS label, {NAME_MAX} characters")
-    driver, profile = _driver(arguments)
+    driver = _driver(arguments, profile)
     options = [f"--dra-driver-name={driver}"] if arguments.driver_name else []
     return jobobjects.Plan(
         name=arguments.name,
@@ -98,7 +114,7 @@ def _plan(arguments: argparse.Namespace) -> jobobjects.Plan:
         image=arguments.image,
         nodes=_nodes(arguments, driver),
         options=[*options, *arguments.options],
-        profile=profile,
+        profile=_text(arguments.profile),
         at_once=arguments.parallel,
         timeout_s=arguments.timeout,
         host_network=arguments.host_network,
@@ -106,24 +122,30 @@ def _plan(arguments: argparse.Namespace) -> jobobjects.Plan:
     )
 
 
-def _driver(arguments: argparse.Namespace) -> tuple[str, str]:
-    """The driver's name, and the text of its profile."""
-    from pytest_dra.profile import ProfileError
-    from pytest_dra.profile import load_profile
+def _profile(arguments: argparse.Namespace) -> DriverProfile:
+    if arguments.profile is None:
+        return DEFAULT_PROFILE
+    try:
+        return load_profile(arguments.profile, option=PROFILE)
+    except ProfileError as error:
+        raise BadReport(f"{PROFILE}: {error}") from error
 
-    name, text = str(arguments.driver_name), ""
-    if arguments.profile is not None:
-        try:
-            named = load_profile(arguments.profile).driver.name
-            name = name or named
-            text = arguments.profile.read_text(encoding="utf-8")
-        except (ProfileError, OSError) as error:
-            raise BadReport(f"--profile: {error}") from error
+
+def _text(profile: Path | None) -> str:
+    try:
+        return profile.read_text("utf-8") if profile is not None else ""
+    except (OSError, ValueError) as error:
+        raise BadReport(f"{PROFILE}: {profile}: {error}") from error
+
+
+def _driver(arguments: argparse.Namespace, profile: DriverProfile) -> str:
+    """The driver's name."""
+    name = str(arguments.driver_name) or profile.driver.name
     if not name:
         raise BadReport("which driver? Give --driver-name, or a --profile with driver.name")
     if wrong := names.driver_name_error(name):
         raise BadReport(f"--driver-name: {name!r}: {wrong}")
-    return name, text
+    return name
 
 
 def _nodes(arguments: argparse.Namespace, driver: str) -> list[str]:
@@ -164,7 +186,7 @@ def _told(plan: jobobjects.Plan, arguments: argparse.Namespace) -> str:
     if arguments.sonobuoy:
         return f"{number}; sonobuoy run --plugin FILE --wait && sonobuoy retrieve"
     return (
-        f"{number}; kubectl apply -f FILE, and when the Job is complete: kubectl get configmaps -n "
-        f"{plan.namespace} -l {JOB_LABEL}={plan.name} -o json | {output.NAME} merge - -o"
-        " DIR"
+        f"{number}; kubectl apply --server-side -f FILE, and when the Job is complete: kubectl get "
+        f"configmaps -n {plan.namespace} -l {JOB_LABEL}={plan.name} -o json | {output.NAME} merge "
+        "- -o DIR"
     )

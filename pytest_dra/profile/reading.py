@@ -16,16 +16,22 @@ SIZE_LIMIT = 256 * 1024
 
 SIZE_LIMIT_TEXT = "256 KiB"
 
+OPTION = "--dra-profile"
+"""What names the file on pytest's command line; other commands have a name of their own for it."""
+
 LOOKED_AT_BY = {"driver": {"launch"}, "injection": {"features"}}
 """Blocks by the blocks whose rules depend on them: ``driver.scope`` decides who registers."""
 
 
-def load_profile(path: Path, *, today: datetime.date | None = None) -> DriverProfile:
+def load_profile(
+    path: Path, *, today: datetime.date | None = None, option: str = OPTION
+) -> DriverProfile:
     """Read and check a profile file.
 
     Args:
         path: the file; messages show it as it is given here.
         today: the day on which its waivers must be valid; None is today (UTC).
+        option: by which the user has given it, for messages.
 
     Raises:
         ProfileError: the file cannot be read, is no YAML, has not the form of ``schema.json`` or
@@ -37,7 +43,7 @@ def load_profile(path: Path, *, today: datetime.date | None = None) -> DriverPro
     from pytest_dra.profile.building import built
 
     name = str(path)
-    document = documents.read_document(_text(path))
+    document = documents.read_document(_text(path, option))
     if document.data is None and not document.problems:
         raise ProfileError(name, [_whole("the file is empty, want apiVersion and kind")])
     if document.data is None:
@@ -71,18 +77,17 @@ def _whole(message: str) -> Problem:
     return Problem(0, 0, "", message)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, option: str) -> str:
     """The text of an ordinary, small UTF-8 file."""
-    name = str(path)
+    name, way_out = str(path), f"give one with {option}=FILE"
     try:
         # a FIFO would block the open, and a device never ends
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ProfileError(name, [_whole("this is no file; give one with --dra-profile=FILE")])
+            raise ProfileError(name, [_whole(f"this is no file; {way_out}")])
         with path.open("rb") as file:
             data = file.read(SIZE_LIMIT + 1)
     except FileNotFoundError:
-        message = "there is no such file; give one with --dra-profile=FILE"
-        raise ProfileError(name, [_whole(message)]) from None
+        raise ProfileError(name, [_whole(f"there is no such file; {way_out}")]) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ProfileError(name, [_whole(f"the file cannot be read: {reason}")]) from error

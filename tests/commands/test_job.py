@@ -6,11 +6,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from typing import Final
 
 import pytest
 import yaml
 
+import pytest_dra
 from pytest_dra.api import resources
+from pytest_dra.cases import live_cases
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.commands import reportshard
@@ -22,6 +25,11 @@ from pytest_dra.live.deployment import namespace_of
 from pytest_dra.live.deployment import resource_of
 from pytest_dra.live.needed import must_be_granted
 from pytest_dra.live.needed import suites_needs
+from pytest_dra.manifestplanning import shipped
+from pytest_dra.option import Option
+from pytest_dra.options import OPTIONS
+from pytest_dra.options import resolve
+from pytest_dra.profile import load_profile
 from pytest_dra.spec import Json
 from tests.clusters.embeddedcluster import embedded
 from tests.clusters.embeddedcluster import unreachable
@@ -156,6 +164,88 @@ def test_the_profile_goes_along_as_it_is(
     assert command_of(container).options == []
 
 
+USED: Final = """\
+manifests: [deploy/gpu.yaml, chart]
+injection: {probe: {command: [sh, probe.sh], expect: {gpu: 1}}}
+hooks:
+  observe: [./observe, "{device}"]
+  fault: [/bin/sh, -c, "true"]
+launch:
+  components: [{name: plugin, command: [./plugin]}]
+"""
+
+
+def test_files_that_a_profile_names_and_that_stay_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "dra-profile.yaml"
+    file.write_text(PROFILE.replace("manifests: [nowhere/]\n", USED), "utf-8")
+    for name in ("probe.sh", "observe", "plugin"):
+        (tmp_path / name).touch()
+    assert run(["job", *IMAGE, f"--profile={file}", "--nodes=a"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:-1] == [
+        "dra-report: manifests stay here (deploy/gpu.yaml, chart): the driver is installed, and no "
+        "shard reads them",
+        "dra-report: hooks.observe runs in the plugin's container on each node, which has to have "
+        "./observe: the file of that name here does not go along",
+        "dra-report: injection.probe runs in the pods of --dra-pod-image, which has to have "
+        "probe.sh: the file of that name here does not go along",
+    ]
+    assert lines[-1].startswith("dra-report: 1 node; kubectl apply --server-side -f FILE, ")
+
+
+@pytest.mark.parametrize("more", [[], ["--sonobuoy"]])
+def test_a_config_map_that_no_cluster_takes_is_refused(
+    more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fitting, many = (",".join(f"{n:099d}" for n in range(count)) for count in (10_485, 10_486))
+    assert run(["job", *GIVEN[:-1], f"--nodes={fitting}", *more]) == 0
+    capsys.readouterr()
+    assert run(["job", *GIVEN[:-1], f"--nodes={many}", *more]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "ConfigMap has 1048600 bytes (nodes: 1048600), and a cluster takes 1048576" in shown.err
+    assert "with a part of the nodes in --nodes and a --name each" in shown.err
+
+
+def test_what_the_config_map_has_is_all_that_a_shard_needs_of_the_profile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a pod: the fields are files of a folder in which nothing else is."""
+    file = tmp_path / "dra-profile.yaml"
+    file.write_text(PROFILE.replace("manifests: [nowhere/]\n", USED), "utf-8")
+    (tmp_path / "chart").mkdir()
+    (tmp_path / "chart" / "Chart.yaml").write_text("name: gpu", "utf-8")
+    found = printed(capsys, *IMAGE, f"--profile={file}", "--nodes=a")
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    for name, text in found["ConfigMap"]["data"].items():
+        (mounted / name).write_text(text, "utf-8")
+    monkeypatch.chdir(mounted)
+    profile = load_profile(mounted / "dra-profile.yaml")
+    assert profile.data == load_profile(file).data
+    assert profile.gives("manifests")
+    settings = resolve(flag=SHARDS.get, ini=lambda _: None, environ={})
+    assert shipped(settings, profile).manifests == profile.manifests
+
+
+SHARDS: Final = {"dra_cluster": "kubeconfig", "dra_driver": "installed"}
+"""What a shard is given."""
+
+
+def test_nothing_that_acts_on_a_whole_cluster_reads_files_of_the_profile() -> None:
+    """So that none has to go along; what is deployed has been read before, by the plan."""
+    package = Path(pytest_dra.__file__).parent
+    sources = [*package.glob("live/*.py"), *package.glob("conformance/*_live.py")]
+    assert len(sources) > len(live_cases()) // 2
+    for source in sources:
+        text = source.read_text("utf-8")
+        assert "profile.manifests" not in text
+        assert "profile.path" not in text
+        assert "launch.trees" not in text
+
+
 def test_a_plugin_of_sonobuoy_runs_on_each_node_and_stays(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -176,8 +266,9 @@ def test_a_plugin_of_sonobuoy_runs_on_each_node_and_stays(
     ("arguments", "told"),
     [
         (["--nodes=a"], "which driver? Give --driver-name, or a --profile with driver.name"),
-        (["--profile=missing.yaml"], "--profile: missing.yaml: "),
-        ([*GIVEN, "--profile=missing.yaml"], "--profile: missing.yaml: "),
+        (["--profile=missing.yaml"], "--profile: missing.yaml: there is no such file; give one"),
+        ([*GIVEN, "--profile=missing.yaml"], "; give one with --profile=FILE\n"),
+        ([*GIVEN, "--profile=."], "this is no file; give one with --profile=FILE\n"),
         (["--driver-name=a'b", "--nodes=a"], '--driver-name: "a\'b": must be a DNS-1123 subdomain'),
         ([*GIVEN, "--nodes=a,B_"], "--nodes: 'B_' is no name of a node"),
         ([*GIVEN, "--name=No"], "No: no name for it"),
@@ -196,6 +287,86 @@ def test_what_cannot_be_printed_is_told(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert told in shown.err
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--dra-cas=REG"], "--dra-cas: pytest-dra has no such option; did you mean --dra-case?"),
+        (["-q", "--dra-0123456789abc"], "pytest-dra has no such option; see pytest --help"),
+        (["--dra-case"], "--dra-case: without a value; want --dra-case=IDS"),
+        (["--dra-case", "-q"], "--dra-case: without a value; want --dra-case=IDS"),
+        (["--dra-strict=yes"], "--dra-strict=yes: takes no value; want --dra-strict, or leave"),
+        (["--dra-kubernetes", "1.12"], "--dra-kubernetes: got '1.12', want one of 1.34"),
+        (["--dra-logs=some"], "--dra-logs: got 'some', want one of never"),
+        (["--dra-benches=99"], "--dra-benches: got '99', want one of auto"),
+        (["--dra-depth=wire,cluster"], "--dra-depth=wire,cluster: a shard judges at the depth"),
+        (["--dra-case=SHARE-01"], "--dra-case=SHARE-01: matches no case; did you mean SHARE-"),
+        (["--dra-case=IDEM-009"], "is judged with --dra-cluster=embedded, from your machine"),
+        (["--dra-case=,"], "--dra-case=,: names no case"),
+        (["--dra-feature-gates=DRAadminaccess=true"], "did you mean DRAAdminAccess?"),
+        (
+            ["--dra-kubernetes=1.34", "--dra-feature-gates=DRAWorkloadResourceClaims=true"],
+            "Kubernetes 1.34 has no feature gate DRAWorkloadResourceClaims",
+        ),
+        (["--dra-allocator=reference"], "--dra-allocator=reference: the allocators of several"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--sonobuoy"]])
+def test_options_that_would_end_each_shard_are_refused_before_anything_is_printed(
+    more: list[str], options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["job", *GIVEN, *more, "--", *options]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("dra-report: -- --dra-")
+    assert reason in shown.err
+
+
+FITTING = frozenset(
+    {
+        "--dra-allocator",
+        "--dra-benches",
+        "--dra-case",
+        "--dra-cdi-library",
+        "--dra-cel-engine",
+        "--dra-deadlines",
+        "--dra-depth",
+        "--dra-feature-gates",
+        "--dra-kubernetes",
+        "--dra-logs",
+        "--dra-pod-image",
+        "--dra-strict",
+    }
+)
+"""Options that a shard can be given. A new option of pytest has to be put here or refused."""
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_each_option_is_either_for_shards_or_refused_with_a_way_out(
+    option: Option, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = option.choices[0] if option.choices else ""
+    given = option.name if option.flag else f"{option.name}={value}"
+    code = run(["job", *GIVEN, "--", given.replace("=reference", "=kube-scheduler")])
+    shown = capsys.readouterr().err
+    if option.name in FITTING:
+        assert code == 0
+        return
+    assert code == 2
+    assert shown.startswith(f"dra-report: -- {option.name}: ")
+    ways_out = ("leave it out", "dra-report merge", "from your machine", "--profile", "--nodes")
+    assert any(each in shown for each in (*ways_out, "--driver-name"))
+
+
+def test_what_is_no_option_of_ours_is_left_to_the_shards(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["-k", "SHARE", "--tb=no", "--dra-pod-image", "busybox:1", "--dra-case=SHARE,LIFE"]
+    gates = ["--dra-feature-gates=DRADeviceTaints=true", "--dra-strict"]
+    found = printed(capsys, *GIVEN, "--", *options, *gates)
+    (container,) = found["Job"]["spec"]["template"]["spec"]["containers"]
+    assert command_of(container).options[1:] == [*options, *gates]
 
 
 def test_a_driver_that_is_nowhere_is_told(
