@@ -25,6 +25,7 @@ PROW: Final = TEMPLATES / "prow.yaml"
 JENKINS: Final = TEMPLATES / "Jenkinsfile"
 TEKTON: Final = TEMPLATES / "tekton.yaml"
 TEKTON_NIGHTLY: Final = TEMPLATES / "tekton-nightly.yaml"
+TEKTON_PULL_REQUEST: Final = TEMPLATES / "tekton-pull-request.yaml"
 
 WIRE: Final = "wire"
 KIND: Final = "kind"

@@ -66,28 +66,60 @@ def test_every_system_has_both_depths() -> None:
     assert found == {"github", "gitlab", "prow", "jenkins", "tekton"}
 
 
-def test_the_nightly_trigger_of_tekton_starts_the_task_for_kind() -> None:
+@pytest.mark.parametrize(
+    ("file", "name"), [(steps.TEKTON_NIGHTLY, "dra-kind"), (steps.TEKTON_PULL_REQUEST, "dra-wire")]
+)
+def test_a_trigger_of_tekton_starts_a_task_with_what_it_needs(file: Path, name: str) -> None:
     tasks = {each["metadata"]["name"]: each["spec"] for each in documents(steps.TEKTON)}
-    found = {each["kind"]: each for each in documents(steps.TEKTON_NIGHTLY)}
+    found = {each["kind"]: each for each in documents(file)}
     template, listener = found["TriggerTemplate"]["spec"], found["EventListener"]["spec"]
     (run,) = template["resourcetemplates"]
     judge = next(each for each in run["spec"]["pipelineSpec"]["tasks"] if each["name"] == "judge")
-    task = tasks[judge["taskRef"]["name"]]
-    wanted = {each["name"] for each in task["params"] if "default" not in each}
-    assert {each["name"] for each in judge["params"]} == wanted
+    assert judge["taskRef"]["name"] == name
+    wanted = {each["name"] for each in tasks[name]["params"] if "default" not in each}
+    assert {each["name"] for each in judge.get("params", ())} == wanted
     assert [each["name"] for each in judge["workspaces"]] == ["source"]
     (trigger,) = listener["triggers"]
     assert trigger["template"] == {"ref": found["TriggerTemplate"]["metadata"]["name"]}
-    assert [each["name"] for each in trigger["bindings"]] == [
-        each["name"] for each in template["params"]
-    ]
-    pod = found["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    address = pod["containers"][0]["args"][-1]
-    assert address == f"http://el-{found['EventListener']['metadata']['name']}:8080"
+    given = found["TriggerBinding"]["spec"]["params"] if "TriggerBinding" in found else []
+    for each in trigger["bindings"]:
+        if "ref" in each:
+            assert each == {"ref": found["TriggerBinding"]["metadata"]["name"]}
+        else:
+            given = [*given, each]
+    assert [each["name"] for each in given] == [each["name"] for each in template["params"]]
     account = listener["serviceAccountName"]
     assert account == found["ServiceAccount"]["metadata"]["name"]
     for kind in ("RoleBinding", "ClusterRoleBinding"):
         assert [each["name"] for each in found[kind]["subjects"]] == [account]
+
+
+def test_the_nightly_job_of_tekton_knocks_at_its_listener() -> None:
+    found = {each["kind"]: each for each in documents(steps.TEKTON_NIGHTLY)}
+    pod = found["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    address = pod["containers"][0]["args"][-1]
+    assert address == f"http://el-{found['EventListener']['metadata']['name']}:8080"
+
+
+def test_a_pull_request_starts_nothing_of_tekton_unsigned_or_from_a_fork() -> None:
+    """What ``tests/pipelines/knock`` tries with Tekton's own code, where that is built."""
+    (listener,) = (
+        each for each in documents(steps.TEKTON_PULL_REQUEST) if each["kind"] == "EventListener"
+    )
+    (trigger,) = listener["spec"]["triggers"]
+    signature, commits = trigger["interceptors"]
+    assert signature["ref"] == {"name": "github"}
+    assert {each["name"]: each["value"] for each in signature["params"]} == {
+        "secretRef": {"secretName": "dra-webhook", "secretKey": "token"},
+        "eventTypes": ["pull_request"],
+    }
+    assert commits["ref"] == {"name": "cel"}
+    (condition,) = commits["params"]
+    assert condition["name"] == "filter"
+    assert condition["value"].split(" && ") == [
+        "body.action in ['opened', 'reopened', 'synchronize']",
+        "body.pull_request.head.repo.full_name == body.repository.full_name",
+    ]
 
 
 def documents(file: Path) -> list[Any]:
