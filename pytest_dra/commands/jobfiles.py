@@ -18,9 +18,7 @@ from typing import Final
 from pytest_dra.profile import DriverProfile
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.reading import BadReport
-
-CONFIG_MAX: Final = 1024 * 1024
-"""Bytes of all texts of a ConfigMap; an API server refuses more."""
+from pytest_dra.report.shards import CONFIG_MAX
 
 IN_PLUGIN: Final = "the plugin's container on each node"
 IN_PODS: Final = "the pods of --dra-pod-image"

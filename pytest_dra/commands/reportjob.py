@@ -149,12 +149,9 @@ def _driver(arguments: argparse.Namespace, profile: DriverProfile) -> str:
 
 
 def _nodes(arguments: argparse.Namespace, driver: str) -> list[str]:
-    given = [each.strip() for each in arguments.nodes.split(",") if each.strip()]
+    given = output.named_nodes(arguments.nodes)
     if given:
-        for each in given:
-            if not names.is_node_name(each):
-                raise BadReport(f"--nodes: {each!r} is no name of a node")
-        return list(dict.fromkeys(given))
+        return given
     from pytest_dra.api import resources
     from pytest_dra.clusters.kubeconfig import KubeconfigCluster
     from pytest_dra.clusters.protocol import ClusterError
@@ -178,6 +175,12 @@ def _nodes(arguments: argparse.Namespace, driver: str) -> list[str]:
         cluster.stop()
     if not found:
         raise BadReport(f"{driver} has no slice of any node on the cluster; name them: --nodes")
+    for each in found:
+        # A driver's word, which becomes a line of the list.
+        if not names.is_node_name(each):
+            raise BadReport(
+                f"{driver} publishes for {each!r}, which is no node; name them: --nodes"
+            )
     return found
 
 

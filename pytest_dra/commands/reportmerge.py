@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from pytest_dra.commands import reportoutput as output
+from pytest_dra.commands.reportoutput import named_nodes
 from pytest_dra.commands.texts import told
 from pytest_dra.report import nodes
+from pytest_dra.report.files import Unwritable
 from pytest_dra.report.files import output_must_be_writable
 from pytest_dra.report.merging import merged
 from pytest_dra.report.shards import found
@@ -58,13 +59,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Merge."""
     reports, expected = found(arguments.shards)
-    expected += [each for each in arguments.nodes.split(",") if each]
-    made = merged(reports, expected=expected)
+    made = merged(reports, expected=[*expected, *named_nodes(arguments.nodes)])
     summary = summarise(made)
     output_must_be_writable(arguments.output)
     shown = arguments.output / SUMMARY
-    with suppress(FileNotFoundError):
-        shown.unlink()
+    try:
+        shown.unlink(missing_ok=True)
+    except OSError as error:
+        raise Unwritable(shown, error, directory=arguments.output) from error
     file = write_reports(made, summary, arguments.output, summaries=[shown])
     lines = summary_lines(made, summary, report=file)
     sys.stdout.write("".join(f"{told(line)}\n" for line in lines))

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from pytest_dra.report.files import write_whole
+from pytest_dra.report.nodes import no_name
+from pytest_dra.report.reading import BadReport
 
 NAME: Final = "dra-report"
 
@@ -54,3 +56,16 @@ def deliver(text: str, to: Path | None) -> None:
         sys.stdout.write(text)
     else:
         write_whole(to, text)
+
+
+def named_nodes(text: str) -> list[str]:
+    """The names of ``--nodes``, each once.
+
+    Raises:
+        BadReport: one of them no node can have.
+    """
+    found = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    for each in found:
+        if wrong := no_name(each):
+            raise BadReport(f"--nodes: {wrong}")
+    return found

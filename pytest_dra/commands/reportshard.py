@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,6 +30,10 @@ from pytest_dra.report.writing import REPORT
 
 INDEX: Final = "JOB_COMPLETION_INDEX"
 """Variable of the pods of an Indexed Job."""
+
+PLACE_OF_NODE: Final = re.compile("[0-9]{1,9}")
+INDEX_SHOWN: Final = 20
+"""Characters of what is no index."""
 
 NODE: Final = "NODE_NAME"
 """Variable of a pod that judges the node it runs on."""
@@ -94,17 +99,32 @@ def _node(folder: Path) -> str:
     Raises:
         BadReport: nothing says which.
     """
-    with suppress(FileNotFoundError):
-        nodes = (folder / NODES).read_text("utf-8").split()
-        index, here = os.environ.get(INDEX, ""), os.environ.get(NODE, "")
+    nodes, index, here = (
+        _listed(folder / NODES),
+        os.environ.get(INDEX, ""),
+        os.environ.get(NODE, ""),
+    )
+    if nodes is not None:
         if here and not index:
             return here if here in nodes else ""
-        if not index.isdecimal() or int(index) >= len(nodes):
-            raise BadReport(f"{INDEX}={index}: of {len(nodes)} nodes in {folder / NODES}")
+        if not PLACE_OF_NODE.fullmatch(index) or int(index) >= len(nodes):
+            raise BadReport(
+                f"{INDEX}={index[:INDEX_SHOWN]}: of {len(nodes)} nodes in {folder / NODES}"
+            )
         return nodes[int(index)]
-    if not os.environ.get(NODE):
+    if not here:
         raise BadReport(f"which node? There is no {folder / NODES}, and no {NODE}")
-    return os.environ[NODE]
+    return here
+
+
+def _listed(file: Path) -> list[str] | None:
+    """The nodes of a list; None where there is none."""
+    try:
+        return file.read_text("utf-8").split()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise BadReport(f"{file}: no list of nodes: {error}") from error
 
 
 def _argv(node: str, folder: Path, arguments: argparse.Namespace) -> list[str]:

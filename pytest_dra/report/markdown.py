@@ -29,6 +29,12 @@ TEXT_LIMIT = 240
 HARMLESS = frozenset(" ")
 """Characters that stay besides letters and digits."""
 
+IN_WAYS = frozenset(" -,;")
+"""The same of how a node differs: words of ours, and names of cases, which anything may follow."""
+
+WAYS_LIMIT = 1000
+"""Characters of how a node differs."""
+
 
 def render(data: Json) -> str:
     """The summary of a report that has the form of the schema; its texts may be hostile."""
@@ -39,11 +45,11 @@ def render(data: Json) -> str:
 
 def literal(text: str, limit: int = TEXT_LIMIT) -> str:
     """A text that no reader of Markdown takes for markup, as code."""
-    shown = "".join(
-        each if each.isalnum() or each in HARMLESS else f"&#{ord(each)};"
-        for each in one_line(text, limit)
-    )
-    return f"<code>{shown}</code>"
+    return f"<code>{_entities(one_line(text, limit), HARMLESS)}</code>"
+
+
+def _entities(text: str, kept: frozenset[str]) -> str:
+    return "".join(each if each.isalnum() or each in kept else f"&#{ord(each)};" for each in text)
 
 
 def _head(page: Page) -> Iterator[str]:
@@ -81,7 +87,8 @@ def _nodes(page: Page) -> Iterator[str]:
     yield "| node | verdict | how it differs |"
     yield "|---|---|---|"
     for each, how in odd[:NODES_SHOWN]:
-        told = "; ".join(how) if each["reported"] else literal(each["reason"])
+        ways = _entities(one_line("; ".join(how), WAYS_LIMIT), IN_WAYS)
+        told = ways if each["reported"] else literal(each["reason"])
         yield f"| {literal(each['name'])} | {each['verdict']} | {told} |"
     if len(odd) > NODES_SHOWN:
         yield ""

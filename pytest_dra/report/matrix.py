@@ -57,19 +57,19 @@ class Row:
     cells: Mapping[str, Cell]
 
 
-def find(directory: Path) -> list[Path]:
+def find(directory: Path, *, limit: int = REPORTS_LIMIT) -> list[Path]:
     """The reports in a directory and below it, sorted.
 
     Raises:
-        BadReport: there is none, or there are too many.
+        BadReport: there is none, or there are more than the limit.
     """
     if not directory.is_dir():
         raise BadReport(f"{directory}: no directory")
     found = sorted({each for pattern in PATTERNS for each in directory.rglob(pattern)})
     if not found:
         raise BadReport(f"{directory}: no report in it ({', '.join(PATTERNS)})")
-    if len(found) > REPORTS_LIMIT:
-        raise BadReport(f"{directory}: more than {REPORTS_LIMIT} reports")
+    if len(found) > limit:
+        raise BadReport(f"{directory}: more than {limit} reports")
     return found
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import sys
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 from typing import Final
 
 from pytest_dra.catalogue import catalogue
@@ -22,15 +22,18 @@ from pytest_dra.profile.model import LaunchBlock
 from pytest_dra.report.consistency import contradictions
 from pytest_dra.report.document import SECONDS_DIGITS
 from pytest_dra.report.nodes import NodeResult
+from pytest_dra.report.nodes import no_name
 from pytest_dra.report.plain import case_name
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.reading import BadReport
 from pytest_dra.report.reading import Report
+from pytest_dra.report.results import NOTES_LIMIT
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import Finding
 from pytest_dra.report.results import Option
 from pytest_dra.report.results import RunResult
 from pytest_dra.report.results import State
+from pytest_dra.report.results import not_run
 from pytest_dra.report.steps import Step
 from pytest_dra.report.verdict import WORST_FIRST
 from pytest_dra.spec import Depth
@@ -45,12 +48,24 @@ SWITCH: Final = {"true": True, "false": False}
 SAME: Final[Mapping[str, Callable[[Json], object]]] = {
     "driver": lambda data: data["driver"]["name"],
     "Kubernetes": lambda data: data["environment"]["kubernetes"],
-    "depth": lambda data: data["environment"]["depth"],
+    "depth": lambda data: (data["environment"]["depth"], data["environment"].get("depths")),
     "catalogue": lambda data: data["catalogue"]["hash"],
     "version of pytest-dra": lambda data: data["environment"]["versions"].get("pytest-dra", ""),
     "profile of the driver": lambda data: data["profile"],
+    "identity of the driver": lambda data: data["implementation"],
+    "set of features": lambda data: [data["features"][each] for each in ("declared", "undeclared")],
+    "hardware": lambda data: data["environment"]["hardware"],
 }
-"""What the shards of one run have in common."""
+"""What the shards of one run have in common: one of them speaks for all."""
+
+NODES_LIMIT: Final = 100_000
+"""Nodes of one run: more than any cluster has."""
+
+NOTES_MAX: Final = NOTES_LIMIT - 1
+"""Notes of a case: each node may have one of its own, with a number in it. One says that."""
+
+MORE_NOTES: Final = "more notes stand in the reports of single nodes"
+ABSENT: Final = "the report of a node says nothing of it"
 
 
 def node_of(report: Report) -> str:
@@ -59,53 +74,145 @@ def node_of(report: Report) -> str:
     Raises:
         BadReport: it is of none.
     """
-    name = report.raw["environment"].get("node", "")
+    name = str(report.raw["environment"].get("node", ""))
     if not name:
         raise BadReport(f"{report.file}: not of one node of a cluster: made without {NODE_OPTION}")
-    return str(name)
+    if wrong := no_name(name):
+        raise BadReport(report.told(("environment", "node"), wrong))
+    return name
 
 
 def merged(reports: Iterable[Report], *, expected: Iterable[str] = ()) -> RunResult:
     """One run of all shards: each case with its worst state, and what came of each node.
 
     Args:
-        reports: one or more, each of another node.
+        reports: one or more, each of another node; none is kept when the next one is taken.
         expected: names of all nodes that there should be reports of.
 
     Raises:
         BadReport: two are of one node, one was changed, or they are not shards of one run.
     """
-    by_node: dict[str, Report] = {}
+    found = _Together()
     for report in reports:
-        name = node_of(report)
-        if name in by_node:
-            raise BadReport(f"{report.file}: of node {name}, as {by_node[name].file} is")
-        by_node[name] = report
-        _must_be_as_written(report)
-    known = {name: by_node[name].data for name in sorted(by_node)}
-    _must_be_of_one_run(by_node, known)
-    first = next(iter(known.values()))
-    if first["catalogue"]["hash"] != catalogue().hash:
-        raise BadReport("the reports are of another version of pytest-dra: merge them with that")
-    results = [_results(data) for data in known.values()]
-    nodes = [_node(name, known.get(name)) for name in sorted({*known, *expected})]
-    started, seconds = _time(list(known.values()))
+        found.add(report)
+    head = found.head()
+    results = found.results()
+    silent = [NodeResult(name=name) for name in sorted({*expected} - found.nodes.keys())]
+    if len(silent) + len(found.nodes) > NODES_LIMIT:
+        raise BadReport(f"more than {NODES_LIMIT} nodes")
     return RunResult(
-        driver=first["driver"]["name"],
-        launched=first["driver"]["launched"],
-        kubernetes=first["environment"]["kubernetes"],
-        depths=tuple(Depth(each) for each in _depths(first)),
-        cluster=first["environment"]["cluster"],
-        implemented={each.case.id: each.case for each in results[0].values()},
-        results=tuple(_worst(results)),
-        started=started,
-        duration_s=seconds,
-        profile=_profile(first),
-        options=tuple(_options(first)),
-        versions=first["environment"]["versions"],
-        catalogue=first["catalogue"]["hash"],
-        nodes=tuple(nodes),
+        driver=head["driver"]["name"],
+        launched=head["driver"]["launched"],
+        kubernetes=head["environment"]["kubernetes"],
+        depths=tuple(Depth(each) for each in _depths(head)),
+        cluster=head["environment"]["cluster"],
+        implemented={each.case.id: each.case for each in results},
+        results=results,
+        started=found.began,
+        duration_s=(found.ended - found.began).total_seconds(),
+        profile=_profile(head, found.scope),
+        options=tuple(_options(head)),
+        versions=head["environment"]["versions"],
+        catalogue=head["catalogue"]["hash"],
+        nodes=tuple(sorted([*found.nodes.values(), *silent], key=lambda each: each.name)),
     )
+
+
+class _Together:
+    """What is kept of shards, of which there may be thousands; a report is large."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, NodeResult] = {}
+        self.began = self.ended = datetime.datetime.max.replace(tzinfo=datetime.timezone.utc)
+        self.scope = Scope.NODE
+        self._files: dict[str, str] = {}
+        self._heads: dict[str, Json] = {}
+        self._worst: dict[str, tuple[int, str, CaseResult]] = {}
+        self._notes: dict[str, dict[str, None]] = {}
+
+    def add(self, report: Report) -> None:
+        """Take one. Raises BadReport."""
+        name = node_of(report)
+        if name in self._files:
+            raise BadReport(f"{report.file}: of node {name}, as {self._files[name]} is")
+        if len(self._files) == NODES_LIMIT:
+            raise BadReport(f"{report.file}: more than {NODES_LIMIT} nodes")
+        _must_be_as_written(report)
+        data = report.data
+        began, ended = _time(report)
+        self.began = min(self.began, began)
+        self.ended = max(self.ended, ended) if self._files else ended
+        self.scope = _scope(report)
+        self._files[name] = report.file
+        self._look_at(name, {key: data[key] for key in data if key != "cases"})
+        results = _results(data)
+        for each, result in results.items():
+            self._judge(each, name, result)
+        self.nodes[name] = _node(name, data, results)
+
+    def _look_at(self, name: str, head: Json) -> None:
+        """Hold what a shard says of the whole against another one; the first by name is kept."""
+        for other, known in self._heads.items():
+            for what, of in SAME.items():
+                if of(head) != of(known):
+                    raise BadReport(
+                        f"{self._files[name]}: node {name} has another {what} than node {other}: "
+                        "no shards of one run"
+                    )
+            if other < name:
+                return
+        self._heads = {name: head}
+
+    def _judge(self, case: str, node: str, result: CaseResult) -> None:
+        """Keep of each case the worst result, of the first node that has it, and all notes."""
+        notes = self._notes.setdefault(case, {})
+        for note in result.notes:
+            if len(notes) <= NOTES_MAX:
+                notes[note] = None
+        made = (WORST_FIRST.index(result.state), node, result)
+        known = self._worst.get(case)
+        if known is None:
+            self._worst[case] = made
+            return
+        better, worse = sorted((known, made), key=lambda each: each[:2], reverse=True)
+        self._worst[case] = (
+            *worse[:2],
+            dataclasses.replace(
+                worse[2],
+                provisional=better[2].provisional or worse[2].provisional,
+                duration_s=max(better[2].duration_s, worse[2].duration_s),
+            ),
+        )
+
+    def head(self) -> Json:
+        """What the shards say of the whole, without their cases.
+
+        Raises:
+            BadReport: there are none, or this suite does not know their cases.
+        """
+        head = next(iter(self._heads.values()), None)
+        if head is None:
+            raise BadReport("no report of any node")
+        if head["catalogue"]["hash"] != catalogue().hash:
+            raise BadReport("the reports are of another version of pytest-dra: merge with that")
+        return head
+
+    def results(self) -> tuple[CaseResult, ...]:
+        """Each case once. What a shard does not speak of has not run on its node."""
+        for case, (_, _, known) in sorted(self._worst.items()):
+            for node in self.nodes.values():
+                if case not in node.states:
+                    gone = not_run(known.case, ABSENT, parameter=known.parameter)
+                    self._judge(case, node.name, gone)
+                    node.states[case] = gone.state.value
+        return tuple(
+            dataclasses.replace(result, notes=self._noted(case))
+            for case, (_, _, result) in sorted(self._worst.items())
+        )
+
+    def _noted(self, case: str) -> tuple[str, ...]:
+        notes = list(self._notes[case])
+        return (*notes[:NOTES_MAX], *([MORE_NOTES] if len(notes) > NOTES_MAX else []))
 
 
 def _must_be_as_written(report: Report) -> None:
@@ -114,26 +221,13 @@ def _must_be_as_written(report: Report) -> None:
         raise BadReport(report.told(*wrong))
 
 
-def _must_be_of_one_run(reports: Mapping[str, Report], known: Mapping[str, Json]) -> None:
-    first = next(iter(known))
-    for what, of in SAME.items():
-        for name, data in known.items():
-            if of(data) != of(known[first]):
-                raise BadReport(
-                    f"{reports[name].file}: node {name} has another {what} than node {first}: "
-                    "no shards of one run"
-                )
-
-
 def _depths(data: Json) -> Sequence[str]:
     environment = data["environment"]
     return environment.get("depths") or [environment["depth"]]
 
 
-def _node(name: str, data: Json | None) -> NodeResult:
-    if data is None:
-        return NodeResult(name=name)
-    states = {case_name(each): str(each["state"]) for each in data["cases"]}
+def _node(name: str, data: Json, results: Mapping[str, CaseResult]) -> NodeResult:
+    states = {sys.intern(case): each.state.value for case, each in results.items()}
     reason = data["verdictOf"]["reason"]
     return NodeResult(name=name, verdict=data["verdict"], reason=reason, states=states)
 
@@ -172,30 +266,25 @@ def _result(case: Json, remedy: str) -> CaseResult:
     )
 
 
-def _worst(shards: Sequence[Mapping[str, CaseResult]]) -> Iterable[CaseResult]:
-    """Of each case that of the first node on which it is worst; it took as long as the longest."""
-    for name in sorted({name for shard in shards for name in shard}):
-        every = [shard[name] for shard in shards if name in shard]
-        worst = min(every, key=lambda each: WORST_FIRST.index(each.state))
-        yield dataclasses.replace(
-            worst,
-            provisional=any(each.provisional for each in every),
-            notes=tuple(dict.fromkeys(note for each in every for note in each.notes)),
-            duration_s=max(each.duration_s for each in every),
-        )
+def _scope(report: Report) -> Scope:
+    block = report.raw["profile"].get("driver", {})
+    try:
+        return Scope(block.get("scope", Scope.NODE))
+    except (AttributeError, ValueError) as error:
+        place = ("profile", "driver", "scope")
+        raise BadReport(report.told(place, "of no profile: want node, cluster or both")) from error
 
 
-def _profile(data: Json) -> DriverProfile:
+def _profile(data: Json, scope: Scope) -> DriverProfile:
     """As much of the driver's profile as a report speaks of."""
     identity = dict(data["implementation"])
     identity.pop("missing")
     features = data["features"]
-    scope: Any = (data["profile"].get("driver") or {}).get("scope", Scope.NODE)
     return dataclasses.replace(
         DEFAULT_PROFILE,
         data=data["profile"],
         identity=IdentityBlock(**{**identity, "contact": tuple(identity["contact"])}),
-        driver=DriverBlock(name=data["driver"]["name"], scope=Scope(scope)),
+        driver=DriverBlock(name=data["driver"]["name"], scope=scope),
         launch=LaunchBlock(hardware=Hardware(data["environment"]["hardware"])),
         features={
             **dict.fromkeys(features["declared"], True),
@@ -211,16 +300,13 @@ def _options(data: Json) -> Iterable[Option]:
             yield Option(name=each["name"], value=SWITCH.get(value, value), source=each["source"])
 
 
-def _time(shards: Sequence[Json]) -> tuple[datetime.datetime, float]:
-    """When the first of them began, and seconds until the last one ended."""
-    began = [
-        datetime.datetime.strptime(each["startedAt"], "%Y-%m-%dT%H:%M:%SZ").replace(
+def _time(report: Report) -> tuple[datetime.datetime, datetime.datetime]:
+    """When a shard began and ended."""
+    data = report.raw
+    try:
+        began = datetime.datetime.strptime(data["startedAt"], "%Y-%m-%dT%H:%M:%SZ").replace(
             tzinfo=datetime.timezone.utc
         )
-        for each in shards
-    ]
-    ends = [
-        start + datetime.timedelta(seconds=each["durationSeconds"])
-        for start, each in zip(began, shards, strict=True)
-    ]
-    return min(began), (max(ends) - min(began)).total_seconds()
+        return began, began + datetime.timedelta(seconds=data["durationSeconds"])
+    except (ValueError, OverflowError) as error:
+        raise BadReport(report.told(("startedAt",), "no time at which a run can be")) from error

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Final
 
+from pytest_dra.api import names
 from pytest_dra.report.plain import one_line
+from pytest_dra.report.plain import shown
 from pytest_dra.report.plain import spelled_ids
 from pytest_dra.spec import Json
 
@@ -26,6 +28,9 @@ BEST_FIRST: Final = (
 
 UNREPORTED: Final = "no report came of it"
 
+NAME_SHOWN: Final = 80
+"""Characters of what is no node's name."""
+
 NAMES_SHOWN: Final = 5
 """Nodes in a sentence; the report has all of them."""
 
@@ -37,7 +42,7 @@ class NodeResult:
     name: str
     verdict: str = ""
     reason: str = UNREPORTED
-    states: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    states: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,12 @@ class Difference:
     case: str
     state: str
     usual: str
+
+
+def no_name(text: str) -> str:
+    """What makes a text no name of a node, behind its begin; "" for such a name."""
+    wrong = names.node_name_error(text)
+    return f"{shown(text[:NAME_SHOWN])}: {wrong}" if wrong else ""
 
 
 def spread(nodes: Iterable[NodeResult]) -> dict[str, dict[str, list[str]]]:
@@ -60,7 +71,7 @@ def spread(nodes: Iterable[NodeResult]) -> dict[str, dict[str, list[str]]]:
 
 def usual(states: Mapping[str, Sequence[str]]) -> str:
     """The state that most nodes have; of two the better one."""
-    numbers = Counter({state: len(names) for state, names in states.items()})
+    numbers = Counter({state: len(having) for state, having in states.items()})
     return max(numbers, key=lambda state: (numbers[state], -BEST_FIRST.index(state)))
 
 
@@ -73,8 +84,8 @@ def differences(spreads: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str,
     found: dict[str, list[Difference]] = {}
     for case, states in spreads.items():
         norm = usual(states)
-        for state, names in states.items():
-            for name in names if state != norm else ():
+        for state, having in states.items():
+            for name in having if state != norm else ():
                 found.setdefault(name, []).append(Difference(case=case, state=state, usual=norm))
     return {name: found[name] for name in sorted(found)}
 
@@ -107,9 +118,9 @@ def lines(data: Json) -> list[str]:
     return [said, *(f"  {one_line(each['name'])}: {_told(each)}" for each in differing)]
 
 
-def named(names: Iterable[str]) -> str:
+def named(nodes: Iterable[str]) -> str:
     """Names of nodes in a sentence."""
-    every = [one_line(each) for each in names]
+    every = [one_line(each) for each in nodes]
     more = len(every) - NAMES_SHOWN
     return ", ".join(every[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 

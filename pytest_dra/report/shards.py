@@ -19,13 +19,16 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.report import matrix
+from pytest_dra.report.checksum import FIELD
+from pytest_dra.report.checksum import checksum
+from pytest_dra.report.nodes import no_name
 from pytest_dra.report.plain import one_line
-from pytest_dra.report.reading import SIZE_LIMIT
 from pytest_dra.report.reading import STANDARD_INPUT
 from pytest_dra.report.reading import BadReport
 from pytest_dra.report.reading import Report
 from pytest_dra.report.reading import read
 from pytest_dra.report.reading import read_text
+from pytest_dra.report.yaml_report import render
 from pytest_dra.spec import Json
 
 JOB_LABEL: Final = "pytest-dra.dev/job"
@@ -37,16 +40,39 @@ NODES: Final = "nodes"
 REPORT: Final = "report.yaml.gz"
 """Field of a node's ConfigMap; a ConfigMap takes a mebibyte, compressed reports mostly 10 KiB."""
 
+FILES_LIMIT: Final = 100_000
+"""Reports in a directory: one for each node of a cluster."""
+
+CONFIG_MAX: Final = 1024 * 1024
+"""Bytes of all values of a ConfigMap; an API server refuses more."""
+
+LEFT_OUT: Final = (
+    "what happened round it is left out: the report would be too large for a ConfigMap"
+)
+"""Note of a case of a node whose driver has said very much."""
+
 LIST_LIMIT: Final = 512 * 1024 * 1024
 """Bytes of a list of ConfigMaps: thousands of nodes, also where everything fails on each."""
+
+SIZE_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes of a report of one node: twice one in which every case has failed. What stands for many
+small values takes a hundred times as much memory."""
 
 BROKEN: Final = (OSError, EOFError, ValueError, zlib.error)
 """What base64 and gzip say of data that is none; UnicodeDecodeError is a ValueError."""
 
 
 def config_map(name: str, *, job: str, report: bytes) -> Json:
-    """What keeps the report of one node of a job."""
+    """What keeps the report of one node of a job.
+
+    Raises:
+        BadReport: no ConfigMap takes it, not even without what happened round the failures.
+    """
     packed = gzip.compress(report, mtime=0)
+    if len(packed) > CONFIG_MAX:
+        packed = gzip.compress(_shortened(name, report), mtime=0)
+    if len(packed) > CONFIG_MAX:
+        raise BadReport(f"ConfigMap {name}: the report has {len(packed)} bytes, want {CONFIG_MAX}")
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -55,29 +81,46 @@ def config_map(name: str, *, job: str, report: bytes) -> Json:
     }
 
 
-def found(paths: Iterable[Path]) -> tuple[list[Report], list[str]]:
-    """Reports, and the nodes that there should be some of.
+def _shortened(name: str, report: bytes) -> bytes:
+    """A report without the proofs of its cases, with a note at each of them."""
+    data = read_text(name, report.decode("utf-8")).raw
+    for case in data["cases"]:
+        had = [case.pop(field, None) for field in ("timeline", "sequence")]
+        if any(had):
+            case["notes"] = [*case.get("notes", ()), LEFT_OUT]
+    data[FIELD] = checksum(data)
+    return render(data).encode("utf-8")
+
+
+def found(paths: Iterable[Path]) -> tuple[Iterator[Report], list[str]]:
+    """Reports, each read when it is taken, and the nodes that there should be some of.
 
     Args:
         paths: reports, directories with such in and below them, and lists of ConfigMaps in JSON.
 
     Raises:
-        BadReport: something of it is none of them.
+        BadReport: something of it is none of them; the iterator raises it, too.
     """
-    reports: list[Report] = []
-    nodes: list[str] = []
+    files: list[Path] = []
+    maps: list[tuple[Path, Json]] = []
     for path in paths:
         if path.is_dir():
-            reports += map(read, matrix.find(path))
+            files += matrix.find(path, limit=FILES_LIMIT)
         elif path != STANDARD_INPUT and path.suffix != ".json":
-            reports.append(read(path))
+            files.append(path)
         else:
-            for item in _items(path):
-                nodes += _nodes(path, item)
-                reports += _report(path, item)
-    if not reports:
+            maps += [(path, item) for item in _items(path)]
+    nodes = dict.fromkeys(name for path, item in maps for name in _nodes(path, item))
+    if not files and not any(_packed(item) is not None for _, item in maps):
         raise BadReport("no report of any node")
-    return reports, list(dict.fromkeys(nodes))
+    return _read(files, maps), list(nodes)
+
+
+def _read(files: Iterable[Path], maps: Iterable[tuple[Path, Json]]) -> Iterator[Report]:
+    yield from map(read, files)
+    for path, item in maps:
+        if _packed(item) is not None:
+            yield _report(path, item)
 
 
 def _items(path: Path) -> list[Json]:
@@ -88,6 +131,7 @@ def _items(path: Path) -> list[Json]:
         else:
             # Not blocking: a named pipe without a writer would hold the command up for ever.
             with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+                os.set_blocking(file.fileno(), True)
                 text = file.read(LIST_LIMIT + 1)
         if len(text) > LIST_LIMIT:
             raise ValueError(f"larger than {LIST_LIMIT // 1024**2} MiB")
@@ -114,19 +158,27 @@ def _nodes(path: Path, item: Json) -> Iterator[str]:
     listed = (item.get("data") or {}).get(NODES, "")
     if not isinstance(listed, str):
         raise BadReport(f"{path}: {NODES} of a ConfigMap is no text")
-    yield from listed.split()
+    for name in listed.split():
+        if wrong := no_name(name):
+            raise BadReport(f"{path}, {_called(item)}: {NODES}: {wrong}")
+        yield name
 
 
-def _report(path: Path, item: Json) -> Iterator[Report]:
-    packed = (item.get("binaryData") or {}).get(REPORT)
-    if packed is None:
-        return
-    name = f"{path}, ConfigMap {one_line(str(item['metadata'].get('name')))}"
+def _called(item: Json) -> str:
+    return f"ConfigMap {one_line(str(item['metadata'].get('name')))}"
+
+
+def _packed(item: Json) -> Any:
+    return (item.get("binaryData") or {}).get(REPORT)
+
+
+def _report(path: Path, item: Json) -> Report:
+    name = f"{path}, {_called(item)}"
     try:
-        text = _unpacked(base64.b64decode(packed)).decode("utf-8")
+        text = _unpacked(base64.b64decode(_packed(item))).decode("utf-8")
     except (*BROKEN, TypeError) as error:
         raise BadReport(f"{name}: {REPORT} is broken: {one_line(str(error))}") from error
-    yield read_text(name, text)
+    return read_text(name, text)
 
 
 def _unpacked(packed: bytes) -> bytes:

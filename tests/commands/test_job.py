@@ -270,7 +270,7 @@ def test_a_plugin_of_sonobuoy_runs_on_each_node_and_stays(
         ([*GIVEN, "--profile=missing.yaml"], "; give one with --profile=FILE\n"),
         ([*GIVEN, "--profile=."], "this is no file; give one with --profile=FILE\n"),
         (["--driver-name=a'b", "--nodes=a"], '--driver-name: "a\'b": must be a DNS-1123 subdomain'),
-        ([*GIVEN, "--nodes=a,B_"], "--nodes: 'B_' is no name of a node"),
+        ([*GIVEN, "--nodes=a,B_"], "--nodes: 'B_': must be a DNS-1123 subdomain"),
         ([*GIVEN, "--name=No"], "No: no name for it"),
         ([f"--driver-name={DRIVER}"], f"where is {DRIVER}? context away: "),
     ],

@@ -78,7 +78,7 @@ def test_the_index_of_the_pod_says_which_node_it_judges(
     assert argv[-2:] == ["--dra-case=SLICE-001", "-q"]
 
 
-@pytest.mark.parametrize("index", ["", "2", "x"])
+@pytest.mark.parametrize("index", ["", "2", "x", "-1", "\u0661", "9" * 5000])
 def test_an_index_that_is_none_is_told(
     index: str,
     folder: Path,
@@ -88,7 +88,10 @@ def test_an_index_that_is_none_is_told(
 ) -> None:
     monkeypatch.setenv("JOB_COMPLETION_INDEX", index)
     assert run(["shard", f"--job={folder}"]) == 2
-    assert f"JOB_COMPLETION_INDEX={index}: of 2 nodes" in capsys.readouterr().err
+    assert f"JOB_COMPLETION_INDEX={index[:20]}: of 2 nodes" in capsys.readouterr().err
+    (folder / "nodes").write_bytes(b"\xff")
+    assert run(["shard", f"--job={folder}"]) == 2
+    assert "nodes: no list of nodes: " in capsys.readouterr().err
     (folder / "nodes").unlink()
     assert run(["shard", f"--job={folder}"]) == 2
     assert "which node? " in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,7 +92,12 @@ def test_a_node_without_a_report_lets_nothing_good_be_said() -> None:
 
 
 def test_all_forms_name_the_nodes() -> None:
-    data = together(shard("good"), shard("<bad>|", BAD), expected=("gone",))
+    run = merged([shard("good"), shard("bad", BAD)], expected=("gone",))
+    hostile = [
+        dataclasses.replace(each, name="<bad>|") if each.name == "bad" else each
+        for each in run.nodes
+    ]
+    data = document(dataclasses.replace(run, nodes=tuple(hostile)), summarise(run))
     page, summary = html.render(data), markdown.render(data)
     assert "&lt;bad&gt;|" in page
     assert '<h2 id="nodes">Nodes (3)</h2>' in page
@@ -167,7 +173,8 @@ def kept(folder: Path, *items: Any) -> Path:
 def test_config_maps_bring_reports_and_the_list_of_nodes(tmp_path: Path) -> None:
     job = {"kind": "ConfigMap", "metadata": {"name": "job"}, "data": {"nodes": "a\nb\n"}}
     maps = [config_map(name, job="j", report=text_of(name).encode()) for name in ("a", "b")]
-    reports, nodes = found([kept(tmp_path, job, *maps)])
+    taken, nodes = found([kept(tmp_path, job, *maps)])
+    reports = list(taken)
     assert [each.raw["environment"]["node"] for each in reports] == nodes == ["a", "b"]
     assert maps[0]["metadata"]["labels"] == {"pytest-dra.dev/job": "j"}
 
@@ -177,8 +184,8 @@ def test_directories_and_files_bring_reports(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "report.yaml").write_text(text_of(name), "utf-8")
     reports, nodes = found([tmp_path])
-    assert (len(reports), nodes) == (2, [])
-    assert len(found([tmp_path / "a" / "report.yaml", tmp_path / "b"])[0]) == 2
+    assert (len(list(reports)), nodes) == (2, [])
+    assert len(list(found([tmp_path / "a" / "report.yaml", tmp_path / "b"])[0])) == 2
 
 
 @pytest.mark.parametrize(
@@ -189,6 +196,10 @@ def test_directories_and_files_bring_reports(tmp_path: Path) -> None:
         ({"kind": "ConfigMap", "metadata": {}, "binaryData": []}, "no report of any node"),
         ({"kind": "ConfigMap", "metadata": {}, "data": {"nodes": 3}}, "is no text"),
         (
+            {"kind": "ConfigMap", "metadata": {"name": "j"}, "data": {"nodes": "a ../b"}},
+            "ConfigMap j: nodes: '../b': must be a DNS-1123 subdomain",
+        ),
+        (
             {"kind": "ConfigMap", "metadata": {}, "binaryData": {"report.yaml.gz": "H4sI"}},
             "is broken: ",
         ),
@@ -197,7 +208,7 @@ def test_directories_and_files_bring_reports(tmp_path: Path) -> None:
 )
 def test_what_is_no_config_map_of_a_job_is_told(item: Any, told: str, tmp_path: Path) -> None:
     with pytest.raises(BadReport, match=told):
-        found([kept(tmp_path, item)])
+        merged(found([kept(tmp_path, item)])[0])
 
 
 def test_what_unpacks_to_more_than_any_report_is_refused(
@@ -206,7 +217,7 @@ def test_what_unpacks_to_more_than_any_report_is_refused(
     monkeypatch.setattr("pytest_dra.report.shards.SIZE_LIMIT", 1000)
     bomb = config_map("a", job="j", report=b"0" * 100_000)
     with pytest.raises(BadReport, match="cut off, or larger than"):
-        found([kept(tmp_path, bomb)])
+        merged(found([kept(tmp_path, bomb)])[0])
 
 
 def test_the_merged_report_stays_small() -> None:
