@@ -26,9 +26,8 @@ LONG = ("V26-60", "V26", "V22")
 """Variants that let the suite wait for long: first, so that none is left alone at the end."""
 
 FEW = (
-    *("V03", "V04-NRI", "V05", "V06-BATCH", "V07-V1BETA1", "V08", "V09-ONE", "V09-OUTSIDE"),
-    *("V10-NONE", "V10-SEVERAL", "V12", "V14", "V18", "V19-EXIT", "V21", "V23-ALL", "V24"),
-    *("V27-ALL", "V29-NETWORK", "V32-LATE", "features", "pages"),
+    *("V03", "V04-NRI", "V06-BATCH", "V08", "V09-ONE", "V10-SEVERAL", "V12", "V14", "V21"),
+    *("V23-ALL", "V27-ALL", "V29-NETWORK", "features"),
 )
 """Variants that differ most from the plain driver, and from each other: those that `.ci/run` has
 time for. None of them makes the suite wait for minutes."""
