@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
+from typing import Any
 from typing import Final
 
 from pytest_dra.clusters.protocol import ClusterError
@@ -29,6 +29,9 @@ ANSWER_S: Final = 30.0
 
 BUILD_S: Final = 900.0
 """Longest build of an image: a base image may have to be pulled first."""
+
+SHOWN: Final = 80
+"""Characters of an answer in a message."""
 
 SAVE_S: Final = 300.0
 """Longest export or import of an image: gigabytes to a slow disk."""
@@ -80,7 +83,7 @@ class Engine:
     def is_rootless(self) -> bool:
         """True if it runs as this user, who is root in its containers. Raises ToolError."""
         if self.name == PODMAN:
-            return os.geteuid() != ROOT
+            return "true" in self.call(["info", "--format", "{{.Host.Security.Rootless}}"])
         return "rootless" in self.call(["info", "--format", "{{json .SecurityOptions}}"])
 
     def has_image(self, image: str) -> bool:
@@ -114,12 +117,8 @@ class Engine:
 
     def containers(self, label: str) -> dict[str, str]:
         """Names of all containers with a label, running or not, and the label's value."""
-        lines = self.call(
-            ["ps", "--all", "--filter", f"label={label}", "--format", "{{json .}}"]
-        ).splitlines()
         found = {}
-        for line in lines:
-            about = json.loads(line)
+        for about in self._listed("ps", "--all", "--filter", f"label={label}"):
             names = about.get("Names")
             name = names[0] if isinstance(names, list) else str(names).partition(",")[0]
             found[name] = _label(about.get("Labels"), label)
@@ -127,16 +126,22 @@ class Engine:
 
     def networks(self, label: str) -> dict[str, str]:
         """Names of all networks with a label, and the label's value."""
-        lines = self.call(
-            ["network", "ls", "--filter", f"label={label}", "--format", "{{json .}}"]
-        ).splitlines()
-        every = map(json.loads, lines)
         return {
             str(each.get("Name") or each.get("name")): _label(
                 each.get("Labels") or each.get("labels"), label
             )
-            for each in every
+            for each in self._listed("network", "ls", "--filter", f"label={label}")
         }
+
+    def _listed(self, *arguments: str) -> list[dict[str, Any]]:
+        """The objects of a listing: Docker writes each on a line, Podman one list of them."""
+        text = self.call([*arguments, "--format", "{{json .}}"]).strip()
+        try:
+            every = json.loads(text if text[:1] == "[" else f"[{','.join(text.splitlines())}]")
+        except ValueError as error:
+            shown = " ".join((self.name, *arguments))
+            raise ToolError(f"{shown}: got {text[:SHOWN]!r}, want JSON") from error
+        return [each for each in every if isinstance(each, dict)]
 
     def load(self, archive: IO[bytes]) -> None:
         """Load a Docker archive. Raises ToolError."""

@@ -16,6 +16,15 @@ WATCHES: Final = "max_user_watches"
 ENOUGH: Final = "fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288"
 """Limits of inotify, and what several nodes on one machine need of them."""
 
+_RLIMIT: Final = (
+    "this machine lets nobody raise the limit {} (no CAP_SYS_RESOURCE): give Podman a lower one in "
+    'containers.conf: [containers] default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]'
+)
+_HYBRID: Final = (
+    "crun runs nothing where both versions of cgroups are mounted: install runc, and name it in "
+    'Podman\'s containers.conf: [engine] runtime = "runc"'
+)
+
 Signs = Sequence[tuple[str, str]]
 """A pattern of what is said, and what to do then: "{}" is its first group."""
 
@@ -71,6 +80,8 @@ SIGNS: Final[Signs] = (
         r"permission denied while trying to connect to the docker",
         "this user may not use the engine: add the user to its group, or run a rootless one",
     ),
+    (r"setrlimit `?(RLIMIT_\w+)", _RLIMIT),
+    (r"cgroups in hybrid mode not supported", _HYBRID),
     (
         r"kubelet is not healthy|kubelet isn't running",
         "the kubelet of the node has not come up: its log is in the folder of --dra-logs=always",

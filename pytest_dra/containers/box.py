@@ -43,9 +43,11 @@ ALWAYS: Final = (
     "--pull=never",
     "--log-driver=none",
     "--security-opt=label=disable",
+    "--stop-timeout=0",
 )
 """Host network: the API server is on loopback. Host users: the node's directories are ours. No log
-of the engine's own, which has no bound. No SELinux labels: our directories keep theirs."""
+of the engine's own, which has no bound. No SELinux labels: our directories keep theirs. No time to
+stop, which Podman else grants before it removes a container by force."""
 
 UNFIT: Final = re.compile(r'[,"\n\0]')
 """What a path in ``--mount`` cannot hold."""

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from pytest_dra.clusters.engine import Engine
+from pytest_dra.clusters.remedies import remedy_for
+from pytest_dra.clusters.remedies import told
 from pytest_dra.launch import LaunchError
 from pytest_dra.launch.process import Process
 from pytest_dra.launch.tool import ToolError
@@ -85,7 +87,8 @@ class Contained(Process):
         code = super().exit_code
         if not self._inner and not self.alive and code in REFUSALS:
             said = self.log_tail(SAID).strip()
-            raise LaunchError(f"{self._engine.name} cannot run the image: {said}")
+            problem = f"{self._engine.name} cannot run the image: {said}"
+            raise LaunchError(told(problem, remedy_for(said)))
 
     def _has_begun(self) -> bool:
         if not self.alive:

@@ -41,20 +41,67 @@ def test_an_image_is_built_of_a_folder_with_arguments(tmp_path: Path) -> None:
     ]
 
 
+def podman(*listed: object) -> str:
+    """A listing of Podman 4.3: one list over many lines, empty or not."""
+    return json.dumps(listed, indent=4) + "\n"
+
+
+def docker(*listed: object) -> str:
+    """A listing of Docker 28: an object on each line."""
+    return "".join(f"{json.dumps(each)}\n" for each in listed)
+
+
 @pytest.mark.parametrize(
-    ("name", "line"),
+    ("name", "out"),
     [
-        ("docker", {"Names": "c-1,other", "Labels": "a=b,run=7"}),
-        ("podman", {"Names": ["c-1"], "Labels": {"a": "b", "run": "7"}}),
+        (
+            "docker",
+            docker(
+                {"Names": "c-1,other", "Labels": "a=b,run=7"}, {"Names": "c-2", "Labels": "run=8"}
+            ),
+        ),
+        (
+            "podman",
+            podman(
+                {"Names": ["c-1"], "Labels": {"a": "b", "run": "7"}, "Pid": 3},
+                {"Names": ["c-2"], "Labels": {"run": "8"}},
+            ),
+        ),
     ],
 )
 def test_containers_are_found_by_their_label_with_either_engine(
-    name: str, line: object, tmp_path: Path
+    name: str, out: str, tmp_path: Path
 ) -> None:
-    stub = Stub(tmp_path, name, said(0, out=json.dumps(line) + "\n"))
-    engine = Engine(stub.program)
+    engine = Engine(Stub(tmp_path, name, said(0, out=out)).program)
     assert engine.name == name
-    assert engine.containers("run") == {"c-1": "7"}
+    assert engine.containers("run") == {"c-1": "7", "c-2": "8"}
+
+
+@pytest.mark.parametrize(
+    ("name", "out"),
+    [
+        ("docker", docker({"Name": "n-1", "Labels": "run=7"})),
+        ("podman", podman({"name": "n-1", "id": "9a", "labels": {"run": "7"}})),
+    ],
+)
+def test_networks_are_found_by_their_label_with_either_engine(
+    name: str, out: str, tmp_path: Path
+) -> None:
+    engine = Engine(Stub(tmp_path, name, said(0, out=out)).program)
+    assert engine.networks("run") == {"n-1": "7"}
+
+
+@pytest.mark.parametrize(("name", "out"), [("docker", docker()), ("podman", podman())])
+def test_an_engine_without_containers_has_none(name: str, out: str, tmp_path: Path) -> None:
+    engine = Engine(Stub(tmp_path, name, said(0, out=out)).program)
+    assert engine.containers("run") == engine.networks("run") == {}
+
+
+@pytest.mark.parametrize("out", ["CONTAINER ID  IMAGE\n", "[{"])
+def test_a_listing_that_cannot_be_read_is_the_engine_s_failure(out: str, tmp_path: Path) -> None:
+    engine = Engine(Stub(tmp_path, "podman", said(0, out=out)).program)
+    with pytest.raises(ToolError, match=r"^podman ps --all .*: got .*, want JSON$"):
+        engine.containers("run")
 
 
 def test_docker_comes_before_podman_and_one_that_is_named_before_both(

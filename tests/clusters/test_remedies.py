@@ -87,6 +87,15 @@ SAID = {
         "unix /var/run/docker.sock: connect: permission denied",
         "this user may not use the engine",
     ),
+    "a Podman on a machine without CAP_SYS_RESOURCE": (
+        "Error: crun: setrlimit `RLIMIT_NOFILE`: Operation not permitted: OCI permission denied",
+        "this machine lets nobody raise the limit RLIMIT_NOFILE",
+    ),
+    "crun on a machine with both versions of cgroups": (
+        "Error: OCI runtime error: crun: cgroups in hybrid mode not supported, drop all "
+        "controllers from cgroupv2",
+        'install runc, and name it in Podman\'s containers.conf: [engine] runtime = "runc"',
+    ),
 }
 """Texts, shortened, and how what to do begins or what stands in it."""
 

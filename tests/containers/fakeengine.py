@@ -1,9 +1,13 @@
-"""A program in the place of ``docker``: its containers are processes of this machine."""
+"""A program in the place of ``docker`` or ``podman``: its containers are processes of this machine.
+
+What it prints has the form of Docker 28 and Podman 4.3.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_dra.clusters.engine import DOCKER
 from pytest_dra.clusters.engine import Engine
 from tests.clusters.stubs import Stub
 
@@ -12,6 +16,7 @@ import signal, subprocess
 state = {state!r}
 path = lambda name: os.path.join(state, name)
 IMAGES = {images!r}
+PODMAN = os.path.basename(sys.argv[0]) == "podman"
 def forget(name):
     try:
         os.unlink(path(name))
@@ -62,8 +67,13 @@ elif words[0] == "rm":
     forget(words[-1])
 elif words[0] == "ps":
     wanted = words[words.index("--filter") + 1].partition("=")[2]
-    for name, (pid, label) in known.items():
-        if label.startswith(wanted):
+    found = [(name, label) for name, (pid, label) in known.items() if label.startswith(wanted)]
+    if PODMAN:
+        labels = [(name, dict([label.partition("=")[::2]])) for name, label in found]
+        listed = [{{"Names": [name], "Labels": pairs}} for name, pairs in labels]
+        print(json.dumps(listed, indent=4))
+    else:
+        for name, label in found:
             print(json.dumps({{"Names": name, "Labels": label}}))
 """
 
@@ -72,7 +82,7 @@ class FakeEngine(Stub):
     """See the module; it has the images ``there:1`` (with entry point and command), ``older:1``,
     and ``broken:1``, whose containers cannot be run."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = DOCKER) -> None:
         self.state = folder / "containers"
         self.state.mkdir()
         images = {
@@ -80,7 +90,7 @@ class FakeEngine(Stub):
             "broken:1": {},
             "older:1": {},
         }
-        super().__init__(folder, "docker", BODY.format(state=str(self.state), images=images))
+        super().__init__(folder, name, BODY.format(state=str(self.state), images=images))
 
     @property
     def engine(self) -> Engine:

@@ -141,6 +141,12 @@ def test_a_container_starts_ends_and_is_killed(
     assert [entry.event.exit_code for entry in events] == [3, -signal.SIGKILL]
 
 
+def test_an_engine_grants_no_time_to_what_it_removes_by_force(
+    box: Box, directories: NodeDirectories
+) -> None:
+    assert "--stop-timeout=0" in ready(box, directories, Component("d", (), container=ALONE))
+
+
 def test_what_the_engine_cannot_run_is_told_in_its_words(
     box: Box, keeper: Keeper, directories: NodeDirectories
 ) -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra.clusters.engine import DOCKER
+from pytest_dra.clusters.engine import ENGINES
+from pytest_dra.clusters.engine import PODMAN
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.owner import OWNED
 from pytest_dra.clusters.owner import Owner
@@ -20,6 +23,11 @@ from tests.clusters.stubs import Stub
 from tests.clusters.stubs import said
 from tests.containers.fakeengine import FakeEngine
 from tests.launch.conftest import soon
+
+
+@pytest.fixture(params=ENGINES)
+def docker(request: pytest.FixtureRequest, tmp_path: Path) -> FakeEngine:
+    return FakeEngine(tmp_path, request.param)
 
 
 def begin(docker: FakeEngine, name: str, mark: str) -> subprocess.Popen[bytes]:
@@ -68,16 +76,21 @@ def test_an_engine_that_does_not_answer_stops_no_run(tmp_path: Path) -> None:
     remove_ended(docker.engine)
 
 
+@pytest.mark.parametrize(
+    ("name", "of_root", "rootless"),
+    [
+        (DOCKER, '["name=seccomp,profile=builtin"]', '["name=seccomp", "name=rootless"]'),
+        (PODMAN, "false", "true"),
+    ],
+)
 def test_an_ordinary_user_s_containers_run_as_that_user_where_the_engine_is_root_s(
-    docker: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, of_root: str, rootless: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    engine = Engine(Stub(tmp_path, name, said(0, out=f"{of_root}\n")).program)
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert user_of(docker.engine) == ""
+    assert user_of(engine) == ""
     monkeypatch.setattr("os.geteuid", lambda: 7)
     monkeypatch.setattr("os.getegid", lambda: 8)
-    assert user_of(docker.engine) == "7:8"
-    folder = tmp_path / "rootless"
-    folder.mkdir()
-    rootless = Stub(folder, "docker", said(0, out='["name=seccomp", "name=rootless"]'))
-    assert user_of(Engine(rootless.program)) == ""
-    assert user_of(Engine("/bin/podman")) == ""
+    assert user_of(engine) == "7:8"
+    Stub(tmp_path, name, said(0, out=f"{rootless}\n"))
+    assert user_of(engine) == ""
