@@ -8,17 +8,21 @@ from typing import Final
 
 import yaml
 
+from pytest_dra.clusters.remedies import Signs
+from pytest_dra.clusters.remedies import remedy_for
+from pytest_dra.clusters.remedies import told
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 from pytest_dra.launch.tool import find
+from pytest_dra.live.shipment import CHART
 from pytest_dra.live.shipment import CLUSTER_WIDE
+from pytest_dra.live.shipment import KUSTOMIZATIONS
 from pytest_dra.live.shipment import ShipmentError
 from pytest_dra.objects.reading import ReadingError
 from pytest_dra.objects.reading import parse
 from pytest_dra.spec import Json
 
 HELM: Final = "helm"
-CHART: Final = "Chart.yaml"
 PACKAGED: Final = ".tgz"
 """Ending of a chart in one file."""
 
@@ -26,12 +30,23 @@ RELEASE: Final = "pytest-dra"
 NAMESPACE: Final = "pytest-dra-driver"
 """Where a chart is installed: many refuse the namespace ``default``."""
 
-KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 KUSTOMIZERS: Final = (("kustomize", "build"), ("kubectl", "kustomize"))
 """Commands that render such a directory, the better one first."""
 
 RENDER_S: Final = 60.0
 """Longest rendering: charts take some tenths of a second, remote bases of a kustomization more."""
+
+ADVICE: Final = "Use --debug flag to render out invalid YAML"
+"""What helm says last, for a command that nobody has typed."""
+
+SIGNS: Final[Signs] = (
+    (
+        r"execution error at|nil pointer evaluating|don't meet the specifications of the schema",
+        "where the chart wants values of its user, write them to a file: --dra-helm-values=FILE",
+    ),
+    (r"requires kubeVersion", "--dra-kubernetes=VERSION names the version that is judged"),
+)
+"""What helm says of charts, and what to do then."""
 
 
 def is_chart(path: Path) -> bool:
@@ -127,4 +142,6 @@ def _run(path: Path, argv: Sequence[str]) -> str:
     try:
         return call(argv, timeout_s=RENDER_S)
     except ToolError as error:
-        raise ShipmentError(f"{path} cannot be rendered: {error}") from error
+        said = str(error).removesuffix(ADVICE).strip()
+        problem = f"{path} cannot be rendered: {said}"
+        raise ShipmentError(told(problem, remedy_for(said, SIGNS))) from error

@@ -19,6 +19,15 @@ from pytest_dra.objects.reading import read_files
 from pytest_dra.spec import Json
 from pytest_dra.spec import NotApplicable
 
+CHART: Final = "Chart.yaml"
+"""What a folder with a Helm chart has."""
+
+KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""One of these is what a kustomize directory has."""
+
+TEMPLATES: Final = "templates"
+"""Folder of a chart whose files are no YAML before they are rendered."""
+
 ENDINGS: Final = (".yaml", ".yml", ".json")
 """What is read of a folder."""
 
@@ -70,8 +79,22 @@ def objects_of(paths: Iterable[Path]) -> list[Json]:
     try:
         found = [given.body for given in read_files([str(file) for file in files])]
     except ReadingError as error:
-        raise ShipmentError(f"manifests: {error}") from error
+        raise ShipmentError(f"manifests: {error}{_meant(files)}") from error
     return ordered(found)
+
+
+def _meant(files: Iterable[Path]) -> str:
+    """What to give in the place of a folder whose files have to be rendered; "" for others."""
+    ordered = sorted(files, key=lambda file: len(file.parts))
+    for file in ordered:
+        if file.name == CHART:
+            return f". {file.parent} is a Helm chart: give that"
+        if file.name in KUSTOMIZATIONS:
+            return f". {file.parent} is a kustomize directory: give that"
+    for file in ordered:
+        if file.parent.name == TEMPLATES:
+            return f". If {file.parent.parent} is meant to be a Helm chart: it has no {CHART}"
+    return ""
 
 
 def ordered(objects: Iterable[Json]) -> list[Json]:

@@ -1,4 +1,7 @@
-"""A real engine with Kubernetes' own test driver as an image; skipped where one of them is not."""
+"""Real engines with Kubernetes' own test driver as an image; skipped where one of them is not.
+
+Podman gets the image of Docker for the time of the tests, where it has none of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra.clusters.engine import DOCKER
+from pytest_dra.clusters.engine import ENGINES
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.engine import find_engine
 from pytest_dra.clusters.owner import OWNED
@@ -18,6 +23,7 @@ from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import find
+from tests.drivers import upstream
 from tests.launch.conftest import soon
 
 REPOSITORY = "dra-test-driver"
@@ -26,34 +32,16 @@ NAME = "test-driver.cdi.k8s.io"
 RUN_S = 600.0
 """Longest run of some cases on a loaded machine."""
 
-MANIFESTS = """\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: plugin, namespace: drivers}
-spec:
-  template:
-    spec:
-      containers:
-        - name: plugin
-          image: elsewhere.example/dra-test-driver:1
-          args: [kubelet-plugin, --node-name=$(NODE), --cdi-dir=/cdi]
-          env: [{name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
-          securityContext: {privileged: true}
-          volumeMounts:
-            - {name: plugins, mountPath: /var/lib/kubelet/plugins}
-            - {name: registry, mountPath: /var/lib/kubelet/plugins_registry}
-            - {name: cdi, mountPath: /cdi}
-      volumes:
-        - {name: plugins, hostPath: {path: /var/lib/kubelet/plugins}}
-        - {name: registry, hostPath: {path: /var/lib/kubelet/plugins_registry}}
-        - {name: cdi, hostPath: {path: /var/run/cdi}}
-"""
+CHART = Path(upstream.__file__).with_name("upstream_chart")
+SITE = Path(upstream.__file__).with_name("upstream_site")
+ALONE = "kubelet-plugin --node-name={node}"
+"""Arguments of the driver where no manifests have them."""
 
 
-@pytest.fixture(scope="module")
-def engine() -> Engine:
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
     try:
-        found = find_engine()
+        found = find_engine(request.param)
         found.must_answer()
     except ClusterError as error:
         pytest.skip(str(error))
@@ -61,12 +49,43 @@ def engine() -> Engine:
 
 
 @pytest.fixture(scope="module")
-def image(engine: Engine) -> str:
-    listed = engine.call(["images", "--format", "{{.Repository}}:{{.Tag}}"]).split()
-    known = [each for each in listed if each.partition(":")[0].rpartition("/")[2] == REPOSITORY]
-    if not known:
+def image(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    name = named(engine)
+    if name:
+        must_run(engine, name)
+        yield name
+        return
+    docker = find(DOCKER)
+    name = named(Engine(docker)) if docker and engine.name != DOCKER else ""
+    if not docker or not name:
         pytest.skip(f"{engine.name} has no image {REPOSITORY}")
-    return known[0]
+    archive = tmp_path_factory.mktemp("image") / "driver.tar"
+    Engine(docker).save(name, archive)
+    with archive.open("rb") as file:
+        engine.load(file)
+    try:
+        must_run(engine, name)
+        yield name
+    finally:
+        engine.call(["rmi", "--force", name])
+
+
+def named(engine: Engine) -> str:
+    """The driver's image in an engine; "" if it has none."""
+    try:
+        listed = engine.call(["images", "--format", "{{.Repository}}:{{.Tag}}"]).split()
+    except ToolError:
+        return ""
+    known = (each for each in listed if each.partition(":")[0].rpartition("/")[2] == REPOSITORY)
+    return next(known, "")
+
+
+def must_run(engine: Engine, image: str) -> None:
+    """Some machines let no engine run anything."""
+    try:
+        engine.call(["run", "--rm", "--network=none", image, "--help"])
+    except ToolError as error:
+        pytest.skip(f"{engine.name} runs no container here: {error}")
 
 
 @pytest.fixture
@@ -78,14 +97,17 @@ def started() -> Iterator[list[subprocess.Popen[bytes]]]:
         each.wait(20.0)
 
 
-def command(driver: str, *more: str) -> list[str]:
-    given = [f"--dra-driver={driver}", f"--dra-driver-name={NAME}", "--dra-require=partial"]
+def command(engine: Engine, driver: str, *more: str) -> list[str]:
+    given = [
+        *(f"--dra-driver={driver}", f"--dra-driver-name={NAME}"),
+        *(f"--dra-engine={engine.program}", "--dra-require=partial"),
+    ]
     return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *given, *more]
 
 
-def judged(folder: Path, driver: str, *more: str) -> str:
+def judged(engine: Engine, folder: Path, driver: str, *more: str) -> str:
     done = subprocess.run(
-        command(driver, *more),
+        command(engine, driver, *more),
         cwd=folder,
         capture_output=True,
         timeout=RUN_S,
@@ -102,46 +124,62 @@ def ours(engine: Engine, pid: int) -> list[str]:
     return [name for name, owner in owners.items() if owner is not None and owner.pid == pid]
 
 
-def test_an_image_registers_publishes_prepares_and_restarts(image: str, tmp_path: Path) -> None:
+def test_an_image_registers_publishes_prepares_and_restarts(
+    engine: Engine, image: str, tmp_path: Path
+) -> None:
     cases = "--dra-case=REG-001,SLICE-001,PREP-001,RST-001"
-    said = judged(tmp_path, f"{image} kubelet-plugin --node-name={{node}}", cases)
-    assert "4 passed" in said
+    assert "4 passed" in judged(engine, tmp_path, f"{image} {ALONE}", cases)
 
 
-def test_an_image_is_run_as_its_daemon_set_says(image: str, tmp_path: Path) -> None:
-    (tmp_path / "m.yaml").write_text(MANIFESTS)
-    cases = "--dra-case=REG-001,PREP-001,CDI-001"
-    assert "3 passed" in judged(tmp_path, image, cases, "--dra-manifests=m.yaml")
+RIGHT = "--dra-case=REG-001,PREP-001,CDI-001,SEC-002"
+"""With the arguments and mounts of the manifests, and with no more rights than theirs."""
 
 
-def test_an_image_is_run_as_the_daemon_set_of_its_chart_says(image: str, tmp_path: Path) -> None:
+def test_an_image_is_run_as_the_daemon_set_of_its_site_says(
+    engine: Engine, image: str, tmp_path: Path
+) -> None:
+    if find("kustomize") is None and find("kubectl") is None:
+        pytest.skip("there is neither kustomize nor kubectl on PATH")
+    assert "4 passed" in judged(engine, tmp_path, image, RIGHT, f"--dra-manifests={SITE}")
+    plain = f"--dra-manifests={tmp_path / 'dra-results/manifests/upstream_site.yaml'}"
+    assert "1 passed" in judged(engine, tmp_path, image, "--dra-case=REG-001", plain)
+
+
+def test_an_image_is_run_as_the_daemon_set_of_its_chart_says(
+    engine: Engine, image: str, tmp_path: Path
+) -> None:
     if find("helm") is None:
         pytest.skip("there is no helm on PATH")
-    templates = tmp_path / "chart/templates"
-    templates.mkdir(parents=True)
-    (tmp_path / "chart/Chart.yaml").write_text("apiVersion: v2\nname: gpu\nversion: 0.1.0\n")
-    (tmp_path / "values.yaml").write_text("cdi: /cdi\n")
-    (templates / "plugin.yaml").write_text(
-        MANIFESTS.replace("drivers", "{{ .Release.Namespace }}").replace(
-            "mountPath: /cdi", "mountPath: {{ .Values.cdi }}"
-        )
-    )
-    more = ("--dra-manifests=chart", "--dra-helm-values=values.yaml")
-    assert "2 passed" in judged(tmp_path, image, "--dra-case=REG-001,PREP-001", *more)
-    assert "pytest-dra-driver" in (tmp_path / "dra-results/manifests/chart.yaml").read_text()
+    (tmp_path / "values.yaml").write_text(f"driver: {NAME}\n")
+    more = (f"--dra-manifests={CHART}", "--dra-helm-values=values.yaml")
+    assert "4 passed" in judged(engine, tmp_path, image, RIGHT, *more)
+
+
+def test_an_image_is_run_as_its_manifests_say_with_their_rights(
+    engine: Engine, image: str, tmp_path: Path
+) -> None:
+    text = SITE.with_name("upstream_image").joinpath("manifests.yaml").read_text()
+    (tmp_path / "m.yaml").write_text(text)
+    assert "4 passed" in judged(engine, tmp_path, image, RIGHT, "--dra-manifests=m.yaml")
+    (tmp_path / "m.yaml").write_text(text.replace("watch, create, update,", "watch, update,"))
+    done = subprocess.run(
+        command(engine, image, "--dra-manifests=m.yaml", "--dra-case=SLICE-001"),
+        cwd=tmp_path, capture_output=True, timeout=RUN_S, check=False, text=True,
+    )  # fmt: skip
+    assert 'its roles lack {apiGroups: ["resource.k8s.io"]' in done.stdout
 
 
 def test_an_image_in_a_file_is_loaded_and_run(engine: Engine, image: str, tmp_path: Path) -> None:
     engine.save(image, tmp_path / "driver.tar")
-    words = "./driver.tar kubelet-plugin --node-name={node}"
-    said = judged(tmp_path, words, "--dra-case=REG-001")
+    said = judged(engine, tmp_path, f"./driver.tar {ALONE}", "--dra-case=REG-001")
     assert "1 passed" in said
 
 
-def test_the_previous_release_hands_its_claims_over(image: str, tmp_path: Path) -> None:
-    words = f"{image} kubelet-plugin --node-name={{node}}"
+def test_the_previous_release_hands_its_claims_over(
+    engine: Engine, image: str, tmp_path: Path
+) -> None:
     subprocess.run(
-        command(words, f"--dra-driver-previous={image}", "--dra-case=RST-011"),
+        command(engine, f"{image} {ALONE}", f"--dra-driver-previous={image}", "--dra-case=RST-011"),
         cwd=tmp_path, capture_output=True, timeout=RUN_S, check=False,
     )  # fmt: skip
     report = (tmp_path / "dra-results/report.yaml").read_text()
@@ -152,9 +190,11 @@ def test_the_previous_release_hands_its_claims_over(image: str, tmp_path: Path) 
 def test_nothing_is_left_after_sigkill(
     engine: Engine, image: str, tmp_path: Path, started: list[subprocess.Popen[bytes]]
 ) -> None:
-    words = f"{image} kubelet-plugin --node-name={{node}}"
     process = subprocess.Popen(
-        command(words), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(engine, f"{image} {ALONE}"),
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     started.append(process)
     soon(lambda: ours(engine, process.pid), RUN_S)

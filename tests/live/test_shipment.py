@@ -88,3 +88,28 @@ def test_else_the_first_container_of_the_plugin_runs_it() -> None:
 def test_without_a_daemonset_there_is_nothing_to_run_it() -> None:
     with pytest.raises(ShipmentError, match="there is no DaemonSet"):
         put_image([{"apiVersion": "v1", "kind": "Namespace"}], "driver:1")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "wanted"),
+    [
+        ("deep/chart/Chart.yaml", "apiVersion: v2\nname: x\n", "deep/chart is a Helm chart: give"),
+        ("site/kustomization.yaml", "resources: []\n", "site is a kustomize directory: give that"),
+        (
+            "gpu/templates/a.yaml",
+            "a: {{ .Values.x }}\n",
+            "gpu is meant to be a Helm chart: it has no",
+        ),
+        ("gpu/a.yaml", "a: [\n", ""),
+    ],
+)
+def test_a_folder_that_has_to_be_rendered_is_told_from_a_bad_one(
+    file: str, text: str, wanted: str, tmp_path: Path
+) -> None:
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(text)
+    with pytest.raises(ShipmentError) as caught:
+        objects_of([tmp_path])
+    assert str(tmp_path / file) in str(caught.value)
+    assert wanted in str(caught.value)
+    assert bool(wanted) == (" Helm " in str(caught.value) or "kustomize" in str(caught.value))
