@@ -19,6 +19,7 @@ import pytest_dra
 from pytest_dra import evidence
 from pytest_dra.bench.attached import Tell
 from pytest_dra.bench.attached import told_of
+from pytest_dra.bench.obituary import as_whom
 from pytest_dra.cases import implemented
 from pytest_dra.cases import locked
 from pytest_dra.catalogue import catalogue
@@ -169,6 +170,8 @@ class Run:
         hooks = ", ".join(plugged(self.session.plan.profile))
         lines += [f"dra: hooks of pytest plugins: {hooks}"] if hooks else []
         lines += [f"dra: {ONE_AT_A_TIME}"] if self._one_at_a_time else []
+        fleet = self.session.plan.fleet
+        lines += [f"dra: {as_whom(fleet.user)}"] if fleet and fleet.user else []
         return [redacted(line) for line in (*lines, f"dra: {', '.join(shown)}")]
 
     @property

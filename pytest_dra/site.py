@@ -20,6 +20,7 @@ from pytest_dra.bench import Bench
 from pytest_dra.bench import Setup
 from pytest_dra.bench.abroad import Abroad
 from pytest_dra.bench.attached import AttachedBench
+from pytest_dra.bench.obituary import unfit
 from pytest_dra.cases import Declared
 from pytest_dra.clusters.apiserver import ApiServerCluster
 from pytest_dra.clusters.embedded import EmbeddedCluster
@@ -37,6 +38,7 @@ from pytest_dra.report.excerpt import excerpt
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import failed
 from pytest_dra.report.sequence import sequence
+from pytest_dra.spec import Blocked
 from pytest_dra.spec import Violation
 from pytest_dra.timeline import Timeline
 
@@ -211,8 +213,15 @@ class Site:
         def act() -> None:
             bench = self.bench
             bench.warnings.clear()
-            with bench.case(what.case, works=works):
-                what.body(bench)
+            try:
+                with bench.case(what.case, works=works):
+                    what.body(bench)
+            except (Violation, Blocked) as found:
+                user = self._plan.fleet.user if self._plan.fleet else ""
+                reason = unfit(bench.instance, user) if bench.started else ""
+                if reason:
+                    raise LaunchError(reason) from found
+                raise
 
         def blamed(violation: Violation) -> CaseResult:
             proof, timeline = violation.proof, self.timeline

@@ -16,6 +16,7 @@ from pytest_dra.spec import Violation
 from pytest_dra.timeline import ApiRequest
 from pytest_dra.timeline import Entry
 from pytest_dra.timeline import ProcessEvent
+from pytest_dra.timeline import RegistrationCall
 
 if TYPE_CHECKING:
     from pytest_dra.bench.instance import Instance
@@ -90,6 +91,31 @@ def first_end(instance: Instance) -> Entry[ProcessEvent] | None:
         where=lambda event: event.instance == instance.name and event.action == ENDED,
     )
     return ends[0] if ends and instance.over else None
+
+
+def unfit(instance: Instance, user: str) -> str:
+    """Why a driver may not have come up that is no fault of its own; empty for any other.
+
+    ``user``: as whom its containers run, whatever image and pod say; "" if as they say.
+    """
+    end = first_end(instance)
+    if not user or end is None or end.disturbed or end.event.exit_code == 0:
+        return ""
+    if instance.timeline.entries(RegistrationCall, where=_is_accepted):
+        return ""
+    return (
+        f"{obituary_of(instance.driver)}; {as_whom(user)}. Run pytest as root, or with a rootless "
+        "engine (--dra-engine)"
+    )
+
+
+def as_whom(user: str) -> str:
+    """Why containers run as a user of whom image and pod say nothing."""
+    return f"containers run as {user}, since the engine is root's and this user is not root"
+
+
+def _is_accepted(call: RegistrationCall) -> bool:
+    return call.request.get("plugin_registered") is True
 
 
 def lacking(instance: Instance) -> str:

@@ -68,7 +68,8 @@ def _read_only_inside(bench: Bench) -> Iterator[None]:
             stack.enter_context(lodging.read_only(CDI_DIR, instance.driver.pids))
         except LaunchError as error:
             raise UnsupportedEnvironment(
-                str(error), way_out="run pytest as root, or without --dra-jail"
+                str(error),
+                way_out="run pytest as root, with a rootless engine, or without --dra-jail",
             ) from error
         yield
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,6 +36,9 @@ REFUSALS: Final = (125, 126, 127)
 
 SAID: Final = 2000
 """Characters of its complaint in a message."""
+
+
+_PARENT: Final = re.compile(rb"^PPid:\s*(\d+)$", re.MULTILINE)
 
 
 class Contained(Process):
@@ -142,9 +146,18 @@ class Contained(Process):
 
 
 def _is_of(container: str, pid: int) -> bool:
-    """True if a process that we see is that of a container: an engine elsewhere has other ids."""
+    """True if a process that we see is that of a container: an engine elsewhere has other ids.
+
+    Its cgroup is named after the container, or its parent, which the engine has started for it, has
+    the container among its arguments: a rootless Podman may have no cgroups.
+    """
+    known = container.encode()
     try:
-        return container in Path(f"/proc/{pid}/cgroup").read_text("ascii", "replace")
+        process = Path(f"/proc/{pid}")
+        if known in (process / "cgroup").read_bytes():
+            return True
+        parent = _PARENT.search((process / "status").read_bytes())
+        return parent is not None and known in Path(f"/proc/{int(parent[1])}/cmdline").read_bytes()
     except OSError:
         return False
 

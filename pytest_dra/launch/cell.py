@@ -305,11 +305,14 @@ def change(how: str, inside: str, pid: str) -> None:
     except OSError as error:
         raise Refusal(f"process {pid}: {error.strerror}") from error
     spot = os.path.realpath(inside)
-    if how == READ_ONLY:
-        forbid_writing(spot)
-    else:
-        kept = os.statvfs(spot).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
-        mount("", spot, flags=MS_REMOUNT | MS_BIND | kept)
+    try:
+        if how == READ_ONLY:
+            forbid_writing(spot)
+        else:
+            kept = os.statvfs(spot).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+            mount("", spot, flags=MS_REMOUNT | MS_BIND | kept)
+    except OSError as error:
+        raise Refusal(f"{spot} of process {pid}: {error.strerror}") from error
 
 
 def main(plan: str, *argv: str) -> int:

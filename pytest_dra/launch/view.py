@@ -170,7 +170,7 @@ def _change(how: str, inside: str, pid: int) -> None:
     # A process may end while it is looked at.
     if done.returncode and Path(f"/proc/{pid}").exists():
         said = done.stderr.decode("utf-8", "replace").strip().removeprefix("--dra-jail: ")
-        raise LaunchError(f"{inside} cannot be made {how} in the jail: {said}")
+        raise LaunchError(f"{inside} cannot be made {how} for the driver: {said}")
 
 
 def _target(link: Path) -> str:

@@ -100,7 +100,9 @@ def test_a_jail_that_cannot_be_changed_is_no_fault_of_the_driver(tmp_path: Path)
     with pytest.raises(UnsupportedEnvironment, match="no rights") as caught:
         with unwritable_cdi(_bench(tmp_path, jail=_Jail("no rights"))):
             pass
-    assert caught.value.way_out == "run pytest as root, or without --dra-jail"
+    assert (
+        caught.value.way_out == "run pytest as root, with a rootless engine, or without --dra-jail"
+    )
 
 
 def test_files_that_have_come_or_changed_are_state_and_links_are_not(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -29,6 +30,24 @@ def test_only_what_is_jailed_can_be_made_unwritable(directories: NodeDirectories
     with pytest.raises(LaunchError, match=r"process \d+ is not jailed"):
         with Jail(directories).read_only("/etc", [os.getpid()]):
             pass
+
+
+def test_what_is_not_there_for_the_driver_cannot_be_made_unwritable(
+    directories: NodeDirectories,
+) -> None:
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "-m", "true"], timeout=SPAN_S).returncode:
+        pytest.skip("no mount namespaces can be made here")
+    script = "echo in; exec sleep 60"
+    with subprocess.Popen([unshare, "-m", "sh", "-c", script], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"in\n"
+            with pytest.raises(LaunchError, match=r"for the driver: /none of process \d+: No such"):
+                with Jail(directories).read_only("/none", [process.pid]):
+                    pass
+        finally:
+            process.kill()
 
 
 def test_paths_inside_are_found_outside(directories: NodeDirectories, tmp_path: Path) -> None:
