@@ -243,7 +243,7 @@ def test_after_a_restart_a_running_pod_needs_nothing_and_a_new_one_has_its_claim
     b.kubelet.restart()
     assert b.kubelet.plugin(DRIVER, Deadline.after(10)) is not None
     second = b.host.run("q", "c")
-    # The first one shows its phase again after the restart: its own state says that the second runs.
+    # The first one shows its phase again after the restart: the state says that the second runs.
     soon(lambda: second.uid in b.host.state and b.host.state[second.uid].value == "running")
     assert b.driver.calls == ["Prepare c", "Prepare c"]
     b.host.lose(first)
