@@ -218,7 +218,7 @@ class Site:
                     what.body(bench)
             except (Violation, Blocked) as found:
                 user = self._plan.fleet.user if self._plan.fleet else ""
-                reason = unfit(bench.instance, user) if bench.started else ""
+                reason = unfit(bench.instance, user) if user and bench.started else ""
                 if reason:
                     raise LaunchError(reason) from found
                 raise
