@@ -7,6 +7,7 @@ from typing import Any
 from typing import Final
 
 from pytest_dra.fake_driver import files
+from pytest_dra.fake_driver.claims import GONE_GET_S
 from pytest_dra.fake_driver.claims import Allocation
 from pytest_dra.fake_driver.claims import ClaimRef
 from pytest_dra.fake_driver.claims import Held
@@ -162,11 +163,21 @@ class IgnoresCorruption(Ledger):
 
 @fault(
     "RST-007",
-    "after a restart answer OK to Unprepare of claims that no longer exist in the API without "
-    "releasing them",
+    "after a restart answer OK to Unprepare of claims that no longer exist in the API, or are "
+    "deleted, without releasing them",
 )
 class SkipsTheDead(Preparer):
     def unprepare(self, ref: ClaimRef, call: Call) -> None:
-        if ref.uid in self.ledger.taken_over and self.claims.gone(ref):
+        if ref.uid in self.ledger.taken_over and self._is_dying(ref):
             return
         super().unprepare(ref, call)
+
+    def is_abandoned(self, record: Record) -> bool:
+        return False
+
+    def _is_dying(self, ref: ClaimRef) -> bool:
+        """A claim that is deleted stays until its pod has gone, where there is one."""
+        if self.claims.gone(ref):
+            return True
+        claim = self.claims.source.get_claim(ref.namespace, ref.name, timeout_s=GONE_GET_S)
+        return "deletionTimestamp" in claim["metadata"]
