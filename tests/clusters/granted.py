@@ -70,7 +70,8 @@ def asked(admin: Client, kubeconfig: Path, options: Sequence[str]) -> list[Need]
     flags = {name.replace("-", "_"): value for name, _, value in pairs}
     flags |= {"dra_cluster": "kubeconfig", "dra_dry_run": "true"}
     environ = {"KUBECONFIG": str(kubeconfig)}
-    _, plan = plan_of(resolve(flag=flags.get, ini=NO_INI.get, environ=environ))
+    settings = resolve(flag=flags.get, ini=NO_INI.get, environ={}).within(environ)
+    _, plan = plan_of(settings)
     if plan.live is None:
         raise RuntimeError("a whole cluster without its plan")
     objects = [*plan.live.objects, *partners_of(plan.live)]

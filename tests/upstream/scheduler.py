@@ -36,8 +36,9 @@ KUBE_SCHEDULER: Final = "default-scheduler"
 OURS: Final = "dra-allocator"
 
 NAMESPACE: Final = "dra-allocations"
-ANSWER_S: Final = 60.0
-"""Longest wait for a decision about a pod, and for the end of one."""
+ANSWER_S: Final = 240.0
+"""Longest wait for a decision about a pod, and for the end of one: on a machine with other work a
+scheduler may lose its lease, and begin anew a minute later."""
 
 ATTEMPTS: Final = 3
 """A scheduler may not have seen yet what was just given back; then both are asked again."""
