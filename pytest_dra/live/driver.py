@@ -84,7 +84,6 @@ class LiveDriver:
         self._client = client
         self.environment = environment_of(version, stored=True)
         self._deployment = Deployment(client, marks=marks, objects=objects)
-        self._gone = True
 
     def install(self) -> None:
         """Deploy it; it need not have started yet when this returns. Raises ClusterError."""
@@ -92,12 +91,10 @@ class LiveDriver:
         # What an earlier run has left is wiped by the kubelet after 30 s, and says nothing of this.
         if self.objects:
             self._wipe(self.everywhere)
-        self._gone = False
 
     def adopt(self) -> None:
         """Take it for deployed by this process, as another one of the run has done it."""
         self._deployment.adopt()
-        self._gone = False
 
     def uninstall(self) -> list[str]:
         """Remove what was deployed; what is left, in words."""
@@ -131,22 +128,22 @@ class LiveDriver:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """The driver is not installed meanwhile, and comes back at the end if it has not before.
+        """The driver is not installed meanwhile; what takes longer than its pods ends meanwhile.
 
         Raises:
             UnsupportedEnvironment: it is not ours.
             ClusterError: it cannot be removed, or not be installed again.
         """
         self.must_be_ours()
-        left = self.uninstall()
-        if left:
-            raise ClusterError(f"still there after the uninstallation: {', '.join(left)}")
-        self._gone = True
+        self.begin_removal()
         try:
+            self._must_have_gone([])
             yield
         finally:
-            if self._gone:
-                self.install()
+            left = self.end_removal()
+            if left:
+                raise ClusterError(f"still there after the uninstallation: {', '.join(left)}")
+            self.install()
 
     @contextmanager
     def without_plugin(self, *, instead: Sequence[Json] = ()) -> Iterator[None]:
@@ -175,7 +172,10 @@ class LiveDriver:
 
     def _take_away(self, plugins: Sequence[Json]) -> None:
         """Delete DaemonSets and wait for the end of their pods. Raises ClusterError."""
-        left = self._deployment.remove_some(plugins)
+        self._must_have_gone(self._deployment.remove_some(plugins))
+
+    def _must_have_gone(self, left: Sequence[str]) -> None:
+        """Wait for the end of the plugin's pods; ``left``: what makes them and is still there."""
         deadline = Deadline.after(RESTARTED_S)
         gone = poll(lambda: not self.plugin_pods(), deadline, every_s=EVERY_S)
         if left or not gone:
