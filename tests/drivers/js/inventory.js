@@ -23,8 +23,14 @@ export class Inventory {
 
   /** Since when a device is broken, in ISO form: the age of its file; undefined if it is not. */
   brokenSince(name) {
-    const found = statSync(join(this.#directory, `${name}.broken`), { throwIfNoEntry: false });
-    return found && new Date(Math.floor(found.mtimeMs / 1000) * 1000).toISOString().replace(".000Z", "Z");
+    let found;
+    try {
+      found = statSync(join(this.#directory, `${name}.broken`));
+    } catch {
+      // Not there, or not to be looked at for a moment, since the data directory is no directory.
+      return undefined;
+    }
+    return new Date(Math.floor(found.mtimeMs / 1000) * 1000).toISOString().replace(".000Z", "Z");
   }
 
   /** The devices as they are published. */
