@@ -217,7 +217,7 @@ class LiveBench:
         return Foreign(
             self._client,
             driver=self.driver.name,
-            nodes=self.driver.nodes(),
+            node=self.driver.nodes()[0],
             plugin=plugin,
             run=self._setup.run,
         )

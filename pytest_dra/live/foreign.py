@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -35,18 +34,18 @@ class Foreign:
     Args:
         client: the suite's own identity; it may impersonate.
         driver: the driver's name.
-        nodes: the plugin's whose identity is taken, and others of the driver, if there are any.
+        node: the plugin's whose identity is taken. The other node is made up: on a real one an
+            instance of the driver may sweep what is not its own.
         plugin: its DaemonSet.
         run: part of the names of the slices.
     """
 
     def __init__(
-        self, client: Client, *, driver: str, nodes: Sequence[str], plugin: Workload, run: str
+        self, client: Client, *, driver: str, node: str, plugin: Workload, run: str
     ) -> None:
         self._client = client
         self._driver = driver
-        self._node, *others = nodes
-        self._other = others[0] if others else f"not-{self._node}"[:LABEL_MAX]
+        self._node, self._other = node, f"not-{node}"[:LABEL_MAX]
         self._run = run
         self.user = f"system:serviceaccount:{plugin.namespace}:{plugin.account or 'default'}"
         self._acting = client.acting_as(self.user, extra={NODE_FACT: self._node})
