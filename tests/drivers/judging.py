@@ -100,6 +100,7 @@ def judge(
     cases: str = "",
     profile: Mapping[str, Any] | None = None,
     options: tuple[str, ...] = (),
+    within: Sequence[str] = (),
     limit_s: float = RUN_LIMIT_S,
 ) -> Judged:
     """Run the suite.
@@ -109,6 +110,7 @@ def judge(
         cases: for ``--dra-case``; empty for all.
         profile: the profile's blocks, without apiVersion and kind.
         options: further options of pytest.
+        within: a command that runs the one behind it, such as unshare.
         limit_s: longest run.
 
     Raises:
@@ -119,7 +121,8 @@ def judge(
     with tempfile.TemporaryDirectory(prefix="d", dir="/tmp") as scratch:
         work, results = Path(scratch) / "w", Path(scratch) / "r"
         work.mkdir()
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", peak.__name__]
+        command = [*within, sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+        command += ["-p", peak.__name__]
         command += [f"--dra-output={results}", *options]
         if driver:
             command.append(f"--dra-driver={driver}")
