@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -45,6 +46,8 @@ CONFORMANT: Final = "conformant"
 OURS: Final = "pytest-dra"
 
 BOTH: Final = "--dra-depth=wire,cluster"
+
+_NUMBER: Final = re.compile(r"\d+")
 
 States = Mapping[str, str]
 Known = Mapping[str, Mapping[str, Any]]
@@ -88,7 +91,8 @@ def _is_as_listed(wire: str, cluster: str, known: Mapping[str, Any]) -> bool:
 
 
 def drivers() -> dict[str, list[str]]:
-    """Options that name each driver; those of the test driver only where its image is there."""
+    """Options that name each driver; those of the test driver, in its newest version, only where
+    its image is there."""
     found = {FAKE: ["--dra-driver=fake"]}
     engine = find_engine()
     listed = engine.call(["images", "--format", "{{.Repository}}:{{.Tag}}"]).split()
@@ -100,7 +104,8 @@ def drivers() -> dict[str, list[str]]:
     ]
     if known:
         profile = UPSTREAM / "dra-profile.yaml"
-        found[upstream.PROGRAM] = [f"--dra-driver={known[0]}", f"--dra-profile={profile}"]
+        newest = max(known, key=lambda each: [int(part) for part in _NUMBER.findall(each)])
+        found[upstream.PROGRAM] = [f"--dra-driver={newest}", f"--dra-profile={profile}"]
     return found
 
 
