@@ -167,13 +167,18 @@ class IgnoresCorruption(Ledger):
     "deleted, without releasing them",
 )
 class SkipsTheDead(Preparer):
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.skipped: set[str] = set()
+
     def unprepare(self, ref: ClaimRef, call: Call) -> None:
         if ref.uid in self.ledger.taken_over and self._is_dying(ref):
+            self.skipped.add(ref.uid)
             return
         super().unprepare(ref, call)
 
     def is_abandoned(self, record: Record) -> bool:
-        return False
+        return record.ref.uid not in self.skipped and super().is_abandoned(record)
 
     def _is_dying(self, ref: ClaimRef) -> bool:
         """A claim that is deleted stays until its pod has gone, where there is one."""
