@@ -79,7 +79,7 @@ def watched(bench: LiveBench) -> Absence:
         left = tuple(driver.slices())
         driver.sweep()
         bench.pods.runs_within(waiting, looked.left_s())
-    following = bench.pod_with(bench.claim(ask)) if ask is not None else None
+    following = bench.pod_with(bench.claim(ask), node=node.name) if ask is not None else None
     want = "after the driver was installed, which came later"
     found = Absence(
         sockets=None if after is None else tuple(sorted(after - (before or set()))),

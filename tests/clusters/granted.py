@@ -56,7 +56,6 @@ DESELECTED: Final = "deselected"
 
 NO_INI: Final[Mapping[str, object]] = {}
 
-SECRETS: Final = Resource("", "v1", "secrets", "Secret", namespaced=True)
 ROLES: Final = Resource(
     "rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False
 )
@@ -99,7 +98,7 @@ def user(admin: Client, kubeconfig: Path, needs: Sequence[Need], folder: Path) -
             None,
         ),
         (
-            SECRETS,
+            resources.SECRETS,
             {"metadata": noted, "type": "kubernetes.io/service-account-token"},
             NAMESPACE,
         ),
@@ -122,7 +121,7 @@ def _token(admin: Client) -> str:
     found: list[str] = []
 
     def there() -> bool:
-        data = admin.get(SECRETS, NAME, namespace=NAMESPACE).get("data") or {}
+        data = admin.get(resources.SECRETS, NAME, namespace=NAMESPACE).get("data") or {}
         found.extend([data["token"]] if "token" in data else [])
         return bool(found)
 
@@ -150,9 +149,7 @@ def main(arguments: Sequence[str]) -> int:
     wrong = [
         id for id, state in seen.states.items() if state in BAD and seen.texts.get(id) != DESELECTED
     ]
-    counts = {state: list(seen.states.values()).count(state) for state in set(seen.states.values())}
-    shown = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
-    say(f"{len(needs)} rights: {seen.verdict} in {seen.seconds:.0f} s ({shown})")
+    say(f"{len(needs)} rights: {seen.verdict} in {seen.seconds:.0f} s ({seen.counts})")
     for id in sorted(seen.states):
         if id in wrong or seen.states[id] == "unsupported-environment":
             say(f"  {id} {seen.states[id]}: {seen.texts[id]}")

@@ -66,9 +66,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _told(name: str, real: Seen, embedded: Mapping[str, str]) -> int:
     found = differences(real.states, embedded)
-    counts = {state: list(real.states.values()).count(state) for state in set(real.states.values())}
-    shown = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
-    say(f"{name} on kube-apiserver: {real.verdict} in {real.seconds:.1f} s ({shown})")
+    say(f"{name} on kube-apiserver: {real.verdict} in {real.seconds:.1f} s ({real.counts})")
     for line in found:
         say(f"  {line}: {real.texts.get(line.partition(' ')[0], '')}")
     return len(found)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -40,6 +41,12 @@ class Seen:
     states: Mapping[str, str]
     texts: Mapping[str, str]
     seconds: float
+
+    @property
+    def counts(self) -> str:
+        """How many cases ended in each state, in words."""
+        found = sorted(Counter(self.states.values()).items())
+        return ", ".join(f"{number} {state}" for state, number in found)
 
 
 BENCHES = "2"
