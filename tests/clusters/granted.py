@@ -25,6 +25,7 @@ import yaml
 
 from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
+from pytest_dra.clusters.apiserver import BINDINGS
 from pytest_dra.commands.jobobjects import rules_of
 from pytest_dra.kube import Client
 from pytest_dra.kube import KubeError
@@ -58,9 +59,6 @@ NO_INI: Final[Mapping[str, object]] = {}
 
 ROLES: Final = Resource(
     "rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False
-)
-BINDINGS: Final = Resource(
-    "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
 )
 
 
