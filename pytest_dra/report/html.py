@@ -36,11 +36,12 @@ def render(data: Json) -> str:
 
 def page(template: str, **context: object) -> str:
     """One of the templates, filled; everything is escaped."""
-    return str(_environment().get_template(template).render(**context))
+    return str(templates().get_template(template).render(**context))
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Any:
+def templates() -> Any:
+    """The environment of Jinja2 that has compiled what was used before."""
     import jinja2
 
     environment = jinja2.Environment(

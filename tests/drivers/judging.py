@@ -21,6 +21,7 @@ from pytest_dra.waiting import Deadline
 from pytest_dra.waiting import pause
 from pytest_dra.waiting import poll
 from tests.drivers import peak
+from tests.sweep.forkserver import forkserver
 
 PROJECT = Path(__file__).parents[2]
 
@@ -121,25 +122,16 @@ def judge(
     with tempfile.TemporaryDirectory(prefix="d", dir="/tmp") as scratch:
         work, results = Path(scratch) / "w", Path(scratch) / "r"
         work.mkdir()
-        command = [*within, sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-        command += ["-p", peak.__name__]
-        command += [f"--dra-output={results}", *options]
+        arguments = ["-p", "no:cacheprovider", "-p", peak.__name__]
+        arguments += [f"--dra-output={results}", *options]
         if driver:
-            command.append(f"--dra-driver={driver}")
+            arguments.append(f"--dra-driver={driver}")
         if cases:
-            command.append(f"--dra-case={cases}")
+            arguments.append(f"--dra-case={cases}")
         if profile is not None:
-            command.append(f"--dra-profile={_write_profile(work, profile)}")
+            arguments.append(f"--dra-profile={_write_profile(work, profile)}")
         began = time.monotonic()
-        done = subprocess.run(
-            command,
-            cwd=work,
-            env=_environment(scratch, token),
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-            check=False,
-        )
+        code, output = _ended(arguments, within, work, _environment(scratch, token), limit_s)
         seconds = time.monotonic() - began
         file = results / "report.yaml"
         report = yaml.safe_load(file.read_text("utf-8")) if file.exists() else {}
@@ -147,14 +139,39 @@ def judge(
         peak_mib = int(noted.read_text("utf-8")) / KIB_PER_MIB if noted.exists() else None
         left = _left(scratch, token, but={work, results})
     return Judged(
-        code=done.returncode,
-        output=done.stdout + done.stderr,
+        code=code,
+        output=output,
         seconds=seconds,
         report=report,
         cases={entry["id"]: entry for entry in report.get("cases", ())},
         left=left,
         peak_mib=peak_mib,
     )
+
+
+def _ended(
+    arguments: Sequence[str],
+    within: Sequence[str],
+    work: Path,
+    env: Mapping[str, str],
+    limit_s: float,
+) -> tuple[int, str]:
+    """Run pytest to its end: its exit code, and what it has printed."""
+    if within:
+        command = [*within, sys.executable, "-m", "pytest", *arguments]
+        done = subprocess.run(
+            command, cwd=work, env=env, capture_output=True, text=True, timeout=limit_s, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        code = forkserver().run(
+            arguments, directory=work, env=env, stdout=stdout, stderr=stderr, limit_s=limit_s
+        )
+        texts = []
+        for stream in (stdout, stderr):
+            stream.seek(0)
+            texts.append(stream.read().decode("utf-8", "replace"))
+    return code, "".join(texts)
 
 
 def interrupt(

@@ -64,7 +64,9 @@ def test_reset_connections_fail_cases_and_are_never_our_error(when: str) -> None
     assert judged.ids("errored") == set()
     texts = {id: judged.got(id) for id in judged.ids("failed")}
     wanted = (*CUT, AFTERMATH)
-    assert [text for text in texts.values() if not any(part in text for part in wanted)] == [], texts
+    assert [text for text in texts.values() if not any(part in text for part in wanted)] == [], (
+        texts
+    )
     assert judged.left == ()
 
 

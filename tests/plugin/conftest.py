@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from pytest_dra.cases import implemented
 from pytest_dra.options import OPTIONS
 from pytest_dra.options import STEP_SUMMARY
 from tests.plugin.scripted import VARIABLE
+from tests.sweep.forkserver import forkserver
 
 EVERY = len(implemented())
 """Cases of the suite."""
@@ -60,7 +64,27 @@ class Runs:
         return self.really("-p", "tests.plugin.scripted", *arguments)
 
     def really(self, *arguments: str) -> pytest.RunResult:
-        """In a process of its own, with a real driver."""
+        """In a process of its own, which is forked, with a real driver."""
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as outside:
+            written = [Path(outside) / "stdout", Path(outside) / "stderr"]
+            with written[0].open("w") as stdout, written[1].open("w") as stderr:
+                code = forkserver().run(
+                    [f"--basetemp={outside}/basetemp", *arguments],
+                    directory=self.folder,
+                    env=os.environ,
+                    stdout=stdout,
+                    stderr=stderr,
+                    limit_s=RUN_LIMIT_S,
+                )
+            texts = [file.read_text("utf-8", "replace") for file in written]
+        sys.stdout.write(texts[0])
+        sys.stderr.write(texts[1])
+        out, err = (text.splitlines() for text in texts)
+        return pytest.RunResult(code, out, err, time.monotonic() - began)
+
+    def executed(self, *arguments: str) -> pytest.RunResult:
+        """In a process that is started as a user starts it."""
         return self.pytester.runpytest_subprocess(*arguments, timeout=RUN_LIMIT_S)
 
     def report(self, directory: str = "dra-results") -> dict[str, Any]:

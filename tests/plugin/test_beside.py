@@ -36,7 +36,14 @@ def wanted(runs: Runs) -> None:
 
 @needs("pytest_html")
 def test_pytest_html(runs: Runs) -> None:
-    runs.apart("--dra-driver=fake", IDS, "--html=other.html", "--self-contained-html")
+    runs.executed(
+        "-p",
+        "tests.plugin.scripted",
+        "--dra-driver=fake",
+        IDS,
+        "--html=other.html",
+        "--self-contained-html",
+    )
     text = (runs.folder / "other.html").read_text("utf-8")
     assert "test_prep_006" in text
     assert "<&>" not in text
@@ -45,7 +52,7 @@ def test_pytest_html(runs: Runs) -> None:
 
 @needs("allure_pytest")
 def test_allure_pytest(runs: Runs) -> None:
-    runs.apart("--dra-driver=fake", IDS, "--alluredir=other")
+    runs.executed("-p", "tests.plugin.scripted", "--dra-driver=fake", IDS, "--alluredir=other")
     found = [
         json.loads(each.read_text("utf-8"))
         for each in (runs.folder / "other").glob("*-result.json")
@@ -56,7 +63,7 @@ def test_allure_pytest(runs: Runs) -> None:
 
 @needs("ctrf")
 def test_pytest_json_ctrf(runs: Runs) -> None:
-    runs.apart("--dra-driver=fake", IDS, "--ctrf=other.json")
+    runs.executed("-p", "tests.plugin.scripted", "--dra-driver=fake", IDS, "--ctrf=other.json")
     found = json.loads((runs.folder / "other.json").read_text("utf-8"))["results"]["summary"]
     assert [found[each] for each in ("passed", "failed", "skipped")] == [1, 1, 1]
     wanted(runs)

@@ -183,7 +183,7 @@ def test_gates_from_the_environment_reach_the_embedded_server(runs: Runs) -> Non
             made = dra_cluster.admin().create(RESOURCE_SLICES, body)
             assert made["spec"]["devices"] == [{"name": "d"}]
     """)
-    done = runs.really("-p", "no:cacheprovider")
+    done = runs.executed("-p", "no:cacheprovider")
     done.assert_outcomes(passed=1)
 
 
@@ -194,12 +194,12 @@ def test_a_new_release_is_an_entry_in_the_data_and_nothing_else(
     runs.environment(PYTHONPATH=str(place))
     runs.pytester.makepyfile(test_future=FUTURE)
     options = ("-p", "no:cacheprovider", "--dra-kubernetes=1.38", "--dra-driver=fake")
-    done = runs.really(*options, "--dra-feature-gates=DRAFrobnication=false", "test_future.py")
+    done = runs.executed(*options, "--dra-feature-gates=DRAFrobnication=false", "test_future.py")
     done.assert_outcomes(passed=2)
-    done = runs.really(*options, "--dra-case=PREP-023,SLICE-007,CDI-001", "--dra-require=partial")
+    done = runs.executed(*options, "--dra-case=PREP-023,SLICE-007,CDI-001", "--dra-require=partial")
     assert done.ret == 0, str(done.stdout)
     assert runs.report()["environment"]["kubernetes"] == "1.38"
-    done = runs.really(*options, "--dra-feature-gates=DRADeviceTaints=false")
+    done = runs.executed(*options, "--dra-feature-gates=DRADeviceTaints=false")
     done.stderr.fnmatch_lines(["*DRADeviceTaints is locked to true in Kubernetes 1.38; *"])
 
 

@@ -26,13 +26,13 @@ def spied(runs: Runs) -> Runs:
 
 @pytest.mark.parametrize("argument", ["-q", "--co", "--help", "--fixtures", "--markers"])
 def test_nothing_heavy_is_imported_without_a_driver(spied: Runs, argument: str) -> None:
-    done = spied.really("-p", "spy", argument)
+    done = spied.executed("-p", "spy", argument)
     done.stdout.fnmatch_lines(["heavy: []"])
     assert done.ret == 0
 
 
 def test_nothing_heavy_is_imported_where_the_suite_is_off(spied: Runs) -> None:
-    done = spied.really("-p", "spy", "--dra-driver=fake", "--dra-suite=off")
+    done = spied.executed("-p", "spy", "--dra-driver=fake", "--dra-suite=off")
     done.stdout.fnmatch_lines(["heavy: []"])
     done.assert_outcomes(passed=1)
 
@@ -54,7 +54,7 @@ def test_an_empty_folder_without_a_driver_has_no_tests(runs: Runs) -> None:
 
 
 def test_the_repository_root_collects_its_own_tests_once_and_no_case(runs: Runs) -> None:
-    done = runs.really(
+    done = runs.executed(
         f"--rootdir={ROOT}", f"--confcutdir={ROOT}", "-c", f"{ROOT}/pyproject.toml",
         "-p", "no:cacheprovider", "--co", "-q", str(ROOT), f"--ignore={ROOT}/tests/plugin",
         f"--ignore={ROOT}/tests/embedded", f"--ignore={ROOT}/tests/upstream",
@@ -67,7 +67,7 @@ def test_the_repository_root_collects_its_own_tests_once_and_no_case(runs: Runs)
 
 
 def test_the_repository_root_with_a_driver_collects_each_case_once(runs: Runs) -> None:
-    done = runs.really(
+    done = runs.executed(
         f"--rootdir={ROOT}", f"--confcutdir={ROOT}", "-c", f"{ROOT}/pyproject.toml",
         "-p", "no:cacheprovider", "--co", "-q", "--dra-driver=fake", str(ROOT),
         f"--ignore={ROOT}/tests",

@@ -133,7 +133,15 @@ def test_strict_configuration_of_the_user_is_no_hindrance(own: Runs) -> None:
     (own.folder / "pytest.toml").write_text("[pytest]\nstrict = true\ndra_strict = true\n")
     if pytest.version_tuple < (9, 0):
         pytest.skip("strict came with pytest 9")
-    done = own.apart("-W", "error", "--dra-driver=fake", "--dra-suite=with", *SELECTION)
+    done = own.executed(
+        "-p",
+        "tests.plugin.scripted",
+        "-W",
+        "error",
+        "--dra-driver=fake",
+        "--dra-suite=with",
+        *SELECTION,
+    )
     done.assert_outcomes(passed=4, deselected=EVERY - 2)
     done.stdout.fnmatch_lines(["*strict=true (ini)*"])
 

@@ -23,6 +23,7 @@ from typing import NoReturn
 
 import pytest
 
+from pytest_dra.report import html
 from tests.sweep import keeping
 
 MODULES = (
@@ -41,6 +42,9 @@ MODULES = (
 )
 """What a run imports in its course."""
 
+PAGE = "report.html"
+"""A template that each run would compile."""
+
 COLLECTS = ("-q", "-p", "no:cacheprovider", "--dra-driver=fake", "--collect-only")
 """A run that imports plugins and cases, and starts nothing."""
 
@@ -58,6 +62,7 @@ def import_all() -> None:
     """
     for name in MODULES:
         importlib.import_module(name)
+    html.templates().get_template(PAGE)
     text = io.StringIO()
     with tempfile.TemporaryDirectory(prefix="dra-sweep-") as empty, _within(empty):
         with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):

@@ -25,10 +25,7 @@ from tests.variants.varied import states_of
 LONG = ("V26-60", "V26", "V22")
 """Variants that let the suite wait for long: first, so that none is left alone at the end."""
 
-FEW = (
-    *("V03", "V04-NRI", "V06-BATCH", "V08", "V09-ONE", "V10-SEVERAL", "V12", "V14", "V21"),
-    *("V23-ALL", "V27-ALL", "V29-NETWORK", "features"),
-)
+FEW = ("V03", "V04-NRI", "V06-BATCH", "V14", "V29-NETWORK", "features")
 """Variants that differ most from the plain driver, and from each other: those that `.ci/run` has
 time for. None of them makes the suite wait for minutes."""
 
