@@ -2,7 +2,9 @@
 
 The pods of a Job are all alike, and may run anywhere: index N of the Job judges the N-th node of a
 list that is made when the Job is, from wherever the pod runs. A shard leaves its report in a
-ConfigMap, which outlives the pods. Sonobuoy runs a pod on each node, and collects files.
+ConfigMap with the Job's uid. It outlives pods and Job, since a Job that hangs, or that the cluster
+removes when it has ended, would take all results along. Sonobuoy runs a pod on each node, and
+collects files.
 
 Source: sonobuoy.io, "Sonobuoy plugins" and the plugin's manifest (0.57).
 """
@@ -19,7 +21,7 @@ from pytest_dra.api import resources
 from pytest_dra.api.resources import Resource
 from pytest_dra.live.needed import Need
 from pytest_dra.live.needed import suites_needs
-from pytest_dra.report.shards import JOB_LABEL
+from pytest_dra.report.jobruns import JOB_LABEL
 from pytest_dra.report.shards import NODES
 from pytest_dra.spec import Json
 
@@ -54,6 +56,12 @@ RESULTS: Final = f"{TEMPORARY}/sonobuoy/results"
 
 SONOBUOY: Final = "sonobuoy-serviceaccount"
 """The account that Sonobuoy makes; it may do everything, unless it was told otherwise."""
+
+RUN: Final = "JOB_UID"
+"""Variable of a Job's pods by which their ConfigMaps are known to be of one run."""
+
+UID_OF_JOB: Final = "metadata.labels['batch.kubernetes.io/controller-uid']"
+"""Field of a pod: a label that the Job's controller gives it."""
 
 NODE: Final = Need(verb="get", resource=resources.NODES)
 """Lets a shard see whether its node is still there."""
@@ -157,6 +165,7 @@ def _path(resource: Resource, subresource: str) -> str:
 def _indexed(plan: Plan) -> Json:
     container = {
         **_container(plan, [f"--keep={plan.name}", f"--job={FOLDER}"]),
+        "env": [{"name": RUN, "valueFrom": {"fieldRef": {"fieldPath": UID_OF_JOB}}}],
         "volumeMounts": [*_mounts(), {"name": "job", "mountPath": FOLDER, "readOnly": True}],
     }
     volumes = [*_volumes(), {"name": "job", "configMap": {"name": plan.name}}]

@@ -20,8 +20,8 @@ from pytest_dra.profile import DEFAULT_PROFILE
 from pytest_dra.profile import DriverProfile
 from pytest_dra.profile import ProfileError
 from pytest_dra.profile import load_profile
+from pytest_dra.report.jobruns import JOB_LABEL
 from pytest_dra.report.reading import BadReport
-from pytest_dra.report.shards import JOB_LABEL
 from pytest_dra.report.yaml_report import documents
 
 NAME: Final = "dra-conformance"
@@ -32,7 +32,7 @@ AT_ONCE: Final = 10
 """Shards at the same time by default: each makes a dozen pods, all on its own node."""
 
 NAME_MAX: Final = 50
-"""Characters of a job's name: its ConfigMaps have an index behind it, its pods a suffix."""
+"""Characters of a job's name: its pods have a suffix, and its ConfigMaps a uid and an index."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -190,6 +190,6 @@ def _told(plan: jobobjects.Plan, arguments: argparse.Namespace) -> str:
         return f"{number}; sonobuoy run --plugin FILE --wait && sonobuoy retrieve"
     return (
         f"{number}; kubectl apply --server-side -f FILE, and when the Job is complete: kubectl get "
-        f"configmaps -n {plan.namespace} -l {JOB_LABEL}={plan.name} -o json | {output.NAME} merge "
-        "- -o DIR"
+        f"jobs,configmaps -n {plan.namespace} -l {JOB_LABEL}={plan.name} -o json | {output.NAME} "
+        "merge - -o DIR"
     )

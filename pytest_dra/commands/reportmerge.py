@@ -13,6 +13,7 @@ from pytest_dra.commands.texts import told
 from pytest_dra.report import nodes
 from pytest_dra.report.files import Unwritable
 from pytest_dra.report.files import output_must_be_writable
+from pytest_dra.report.jobruns import RUN_OPTION
 from pytest_dra.report.merging import merged
 from pytest_dra.report.shards import found
 from pytest_dra.report.terminal import summary_lines
@@ -31,8 +32,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="SHARD",
         nargs="+",
         type=Path,
-        help="report.yaml of a node, a directory with such in it, or ConfigMaps of a job (FILE.json"
-        " of kubectl get configmaps -l pytest-dra.dev/job=NAME -o json, - for the standard input)",
+        help="report.yaml of a node, a directory with such in it, or ConfigMaps of a job and the "
+        "Job (FILE.json of kubectl get jobs,configmaps -l pytest-dra.dev/job=NAME -o json, - for "
+        "the standard input)",
     )
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, required=True, help="where the report goes"
@@ -42,6 +44,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         default="",
         help="nodes that there should be reports of, by comma; a job's ConfigMap has them",
+    )
+    parser.add_argument(
+        RUN_OPTION,
+        metavar="UIDS",
+        default="",
+        help="uids of the Jobs whose ConfigMaps are taken, by comma; by default those of the Job in"
+        " the list, and without one there has to be one run only",
     )
     parser.add_argument(
         "--require",
@@ -58,8 +67,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Merge."""
-    reports, expected = found(arguments.shards)
-    made = merged(reports, expected=[*expected, *named_nodes(arguments.nodes)])
+    runs = [each.strip() for each in arguments.run.split(",") if each.strip()]
+    shards = found(arguments.shards, runs=runs)
+    for line in shards.told:
+        sys.stderr.write(f"{output.NAME}: {told(line)}\n")
+    made = merged(shards.reports, expected=[*shards.nodes, *named_nodes(arguments.nodes)])
     summary = summarise(made)
     output_must_be_writable(arguments.output)
     shown = arguments.output / SUMMARY

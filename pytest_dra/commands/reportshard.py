@@ -18,10 +18,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from pytest_dra.api import names
 from pytest_dra.commands import reportoutput as output
 from pytest_dra.commands.jobobjects import PROFILE
 from pytest_dra.commands.jobobjects import RESULTS
+from pytest_dra.commands.jobobjects import RUN
 from pytest_dra.commands.jobobjects import TIMEOUT_S
+from pytest_dra.report.plain import shown
 from pytest_dra.report.reading import BadReport
 from pytest_dra.report.shards import NODES
 from pytest_dra.report.shards import config_map
@@ -33,7 +36,8 @@ INDEX: Final = "JOB_COMPLETION_INDEX"
 
 PLACE_OF_NODE: Final = re.compile("[0-9]{1,9}")
 INDEX_SHOWN: Final = 20
-"""Characters of what is no index."""
+UID_SHOWN: Final = 40
+"""Characters of what is none."""
 
 NODE: Final = "NODE_NAME"
 """Variable of a pod that judges the node it runs on."""
@@ -65,7 +69,9 @@ EMPTY: Final = '<testsuites><testsuite name="pytest-dra" tests="0"/></testsuites
 def add(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.add_argument("--job", metavar="DIR", type=Path, help="where the job's ConfigMap is")
-    parser.add_argument("--keep", metavar="NAME", help="keep the report in ConfigMap NAME-INDEX")
+    parser.add_argument(
+        "--keep", metavar="NAME", help="keep the report in ConfigMap NAME-UID-INDEX"
+    )
     parser.add_argument(
         "--sonobuoy", action="store_true", help="hand the results to Sonobuoy, and wait for the end"
     )
@@ -77,7 +83,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Judge, and deliver."""
     folder = arguments.job or Path(os.environ.get(CONFIG) or ".")
-    node = _node(folder)
+    node, job = _node(folder), _job()
     if not node:
         sys.stderr.write(f"{output.NAME}: this node is none of those that are judged\n")
         return _to_sonobuoy(None) if arguments.sonobuoy else output.GOOD
@@ -89,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.sonobuoy:
             return status or output.BAD
     if arguments.keep:
-        _keep(arguments.keep, report)
+        _keep(arguments.keep, report, run=job)
     return _to_sonobuoy(arguments.output) if arguments.sonobuoy else output.GOOD
 
 
@@ -115,6 +121,18 @@ def _node(folder: Path) -> str:
     if not here:
         raise BadReport(f"which node? There is no {folder / NODES}, and no {NODE}")
     return here
+
+
+def _job() -> str:
+    """The uid of the Job that the pod is of; "" where there is none.
+
+    Raises:
+        BadReport: what stands there is no uid.
+    """
+    uid = os.environ.get(RUN, "")
+    if wrong := names.uid_error(uid) if uid else "":
+        raise BadReport(f"{RUN}={shown(uid[:UID_SHOWN])}: {wrong}")
+    return uid
 
 
 def _listed(file: Path) -> list[str] | None:
@@ -161,8 +179,10 @@ def _judged(argv: Sequence[str], *, within_s: float) -> int:
         signal.signal(signal.SIGTERM, before)
 
 
-def _keep(job: str, report: Path) -> None:
-    """Leave the report in a ConfigMap of this namespace; an earlier try's is replaced.
+def _keep(job: str, report: Path, *, run: str) -> None:
+    """Leave the report in a ConfigMap of this namespace; an earlier try's of the run is replaced.
+
+    One of another run is not: its last pods may still be there when the next run has begun.
 
     Raises:
         BadReport: the API server does not take it.
@@ -175,8 +195,8 @@ def _keep(job: str, report: Path) -> None:
     from pytest_dra.waiting import Deadline
     from pytest_dra.waiting import poll
 
-    name = f"{job}-{os.environ.get(INDEX) or '0'}"
-    body = config_map(name, job=job, report=report.read_bytes())
+    name = "-".join(filter(None, (job, run, os.environ.get(INDEX) or "0")))
+    body = config_map(name, job=job, report=report.read_bytes(), run=run)
     cluster = KubeconfigCluster("", keeper=None)
     said = ""
 

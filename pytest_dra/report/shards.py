@@ -1,17 +1,19 @@
 """Reports of single nodes on their way out of a cluster: as ConfigMaps, which outlive pods and Job.
 
-``kubectl get configmaps -l pytest-dra.dev/job=NAME -o json`` gives all of a job: one with the list
-of its nodes, and one with the report of each.
+``kubectl get jobs,configmaps -l pytest-dra.dev/job=NAME -o json`` gives all of a job: the Job, a
+ConfigMap with the list of its nodes, and one with the report of each. Those may be of several runs.
 """
 
 from __future__ import annotations
 
 import base64
+import dataclasses
 import gzip
 import json
 import os
 import sys
 import zlib
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,10 @@ from typing import Final
 from pytest_dra.report import matrix
 from pytest_dra.report.checksum import FIELD
 from pytest_dra.report.checksum import checksum
+from pytest_dra.report.jobruns import JOB_LABEL
+from pytest_dra.report.jobruns import RUN_LABEL
+from pytest_dra.report.jobruns import Kept
+from pytest_dra.report.jobruns import of_one_run
 from pytest_dra.report.nodes import no_name
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.reading import STANDARD_INPUT
@@ -31,8 +37,8 @@ from pytest_dra.report.reading import read_text
 from pytest_dra.report.yaml_report import render
 from pytest_dra.spec import Json
 
-JOB_LABEL: Final = "pytest-dra.dev/job"
-"""Label of everything that a job has."""
+CONFIG_MAP: Final = "ConfigMap"
+JOB: Final = "Job"
 
 NODES: Final = "nodes"
 """Field of the job's ConfigMap: names of its nodes, a line each."""
@@ -62,8 +68,8 @@ BROKEN: Final = (OSError, EOFError, ValueError, zlib.error)
 """What base64 and gzip say of data that is none; UnicodeDecodeError is a ValueError."""
 
 
-def config_map(name: str, *, job: str, report: bytes) -> Json:
-    """What keeps the report of one node of a job.
+def config_map(name: str, *, job: str, report: bytes, run: str = "") -> Json:
+    """What keeps the report of one node of a job; ``run`` is the uid of the Job, as far as known.
 
     Raises:
         BadReport: no ConfigMap takes it, not even without what happened round the failures.
@@ -75,8 +81,11 @@ def config_map(name: str, *, job: str, report: bytes) -> Json:
         raise BadReport(f"ConfigMap {name}: the report has {len(packed)} bytes, want {CONFIG_MAX}")
     return {
         "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "labels": {JOB_LABEL: job}},
+        "kind": CONFIG_MAP,
+        "metadata": {
+            "name": name,
+            "labels": {JOB_LABEL: job, **({RUN_LABEL: run} if run else {})},
+        },
         "binaryData": {REPORT: base64.b64encode(packed).decode("ascii")},
     }
 
@@ -92,14 +101,30 @@ def _shortened(name: str, report: bytes) -> bytes:
     return render(data).encode("utf-8")
 
 
-def found(paths: Iterable[Path]) -> tuple[Iterator[Report], list[str]]:
-    """Reports, each read when it is taken, and the nodes that there should be some of.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """What there is of the shards of a run.
+
+    Attributes:
+        reports: each is read when it is taken, which may raise BadReport.
+        nodes: those that there should be a report of.
+        told: sentences on what was left out.
+    """
+
+    reports: Iterator[Report]
+    nodes: list[str]
+    told: list[str]
+
+
+def found(paths: Iterable[Path], *, runs: Collection[str] = ()) -> Found:
+    """The reports of one run.
 
     Args:
         paths: reports, directories with such in and below them, and lists of ConfigMaps in JSON.
+        runs: uids of the runs whose ConfigMaps are meant, where that is not clear.
 
     Raises:
-        BadReport: something of it is none of them; the iterator raises it, too.
+        BadReport: something of it is none of them, or nothing says which run is meant.
     """
     files: list[Path] = []
     maps: list[tuple[Path, Json]] = []
@@ -111,20 +136,22 @@ def found(paths: Iterable[Path]) -> tuple[Iterator[Report], list[str]]:
         else:
             maps += [(path, item) for item in _items(path)]
     nodes = dict.fromkeys(name for path, item in maps for name in _nodes(path, item))
-    if not files and not any(_packed(item) is not None for _, item in maps):
+    every = [Kept(path, item) for path, item in maps if _packed(item) is not None]
+    jobs = [item for _, item in maps if item["kind"] == JOB]
+    kept, told = of_one_run(every, jobs, wanted=runs)
+    if not files and not kept:
         raise BadReport("no report of any node")
-    return _read(files, maps), list(nodes)
+    return Found(_read(files, kept), list(nodes), told)
 
 
-def _read(files: Iterable[Path], maps: Iterable[tuple[Path, Json]]) -> Iterator[Report]:
+def _read(files: Iterable[Path], kept: Iterable[Kept]) -> Iterator[Report]:
     yield from map(read, files)
-    for path, item in maps:
-        if _packed(item) is not None:
-            yield _report(path, item)
+    for each in kept:
+        yield _report(each.path, each.item)
 
 
 def _items(path: Path) -> list[Json]:
-    """The ConfigMaps of a list, as kubectl prints it."""
+    """The ConfigMaps and Jobs of a list, as kubectl prints it."""
     try:
         if path == STANDARD_INPUT:
             text = sys.stdin.buffer.read(LIST_LIMIT + 1)
@@ -140,15 +167,18 @@ def _items(path: Path) -> list[Json]:
         reason = getattr(error, "strerror", None) or error
         raise BadReport(f"{path}: no JSON of kubectl: {one_line(str(reason))}") from error
     items = data.get("items", [data]) if isinstance(data, dict) else data
-    if not isinstance(items, list) or not all(_is_config_map(each) for each in items):
-        raise BadReport(f"{path}: want ConfigMaps, as kubectl get configmaps -o json prints them")
+    if not isinstance(items, list) or not all(_is_of_a_job(each) for each in items):
+        raise BadReport(
+            f"{path}: want ConfigMaps and their Job, as kubectl get jobs,configmaps -o json prints "
+            "them"
+        )
     return items
 
 
-def _is_config_map(item: object) -> bool:
+def _is_of_a_job(item: object) -> bool:
     return (
         isinstance(item, dict)
-        and item.get("kind") == "ConfigMap"
+        and item.get("kind") in (CONFIG_MAP, JOB)
         and isinstance(item.get("metadata"), dict)
         and all(isinstance(item.get(field) or {}, dict) for field in ("data", "binaryData"))
     )

@@ -19,6 +19,7 @@ from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.commands import reportshard
 from pytest_dra.commands.jobobjects import METRICS
 from pytest_dra.commands.jobobjects import NODE
+from pytest_dra.commands.jobobjects import RUN
 from pytest_dra.commands.report import run
 from pytest_dra.kube import KubeError
 from pytest_dra.live.deployment import namespace_of
@@ -96,6 +97,25 @@ def test_everything_has_the_label_by_which_results_are_found(
         assert each["metadata"].get("namespace", "there") == "there"
         assert ("namespace" in each["metadata"]) is not cluster_wide
     assert found["Namespace"]["metadata"]["name"] == "there"
+
+
+def test_a_shard_knows_which_run_of_the_job_it_is_of(capsys: pytest.CaptureFixture[str]) -> None:
+    (container,) = printed(capsys, *GIVEN)["Job"]["spec"]["template"]["spec"]["containers"]
+    (variable,) = container["env"]
+    assert variable["name"] == RUN
+    # The label of the Job's controller, which pods have since Kubernetes 1.27.
+    field = "metadata.labels['batch.kubernetes.io/controller-uid']"
+    assert variable["valueFrom"] == {"fieldRef": {"fieldPath": field}}
+
+
+def test_what_is_told_to_collect_has_the_job_that_says_which_run_is_meant(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["job", *GIVEN, "--name=mine", "--namespace=there"]) == 0
+    assert (
+        "kubectl get jobs,configmaps -n there -l pytest-dra.dev/job=mine -o json | dra-report merge"
+        " - -o DIR"
+    ) in capsys.readouterr().err
 
 
 def test_the_host_network_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,11 +36,14 @@ __all__ = ["embedded"]
 
 WITHIN_S = 120.0
 
+UIDS = ("0a1b2c3d-0000-4000-8000-00000000000a", "0a1b2c3d-0000-4000-8000-00000000000b")
+"""Of two Jobs of one name."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the job's ConfigMap is mounted as, with the place where the report goes."""
-    for name in ("JOB_COMPLETION_INDEX", "NODE_NAME", "SONOBUOY_CONFIG_DIR"):
+    for name in ("JOB_COMPLETION_INDEX", "JOB_UID", "NODE_NAME", "SONOBUOY_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "nodes").write_text("node-a\nnode-b\n", "utf-8")
     monkeypatch.chdir(tmp_path)
@@ -115,6 +118,44 @@ def test_the_report_is_kept_in_a_config_map_and_a_second_try_replaces_it(
     assert kept["metadata"]["name"] == "mine-0"
     assert "report.yaml.gz" in kept["binaryData"]
     assert len(runs) == 2
+
+
+def test_reports_of_two_runs_of_a_job_lie_beside_each_other(
+    folder: Path,
+    runs: list[list[str]],
+    embedded: EmbeddedCluster,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also those of a pod of the first that ends when the second has begun."""
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "0")
+    for uid in (UIDS[0], UIDS[1], UIDS[0]):
+        monkeypatch.setenv("JOB_UID", uid)
+        assert run(["shard", f"--job={folder}", "--keep=mine"]) == 0
+    maps = embedded.admin().list(
+        resources.CONFIG_MAPS, namespace="default", label_selector="pytest-dra.dev/job=mine"
+    )
+    assert {each["metadata"]["name"]: each["metadata"]["labels"] for each in maps} == {
+        f"mine-{uid}-0": {"pytest-dra.dev/job": "mine", "pytest-dra.dev/job-uid": uid}
+        for uid in UIDS
+    }
+    assert len(runs) == 3
+
+
+@pytest.mark.parametrize("uid", ["x", "../x", "\x1b[2J", UIDS[0].upper(), "9" * 5000])
+def test_what_is_no_uid_of_a_job_is_told_before_anything_is_judged(
+    uid: str,
+    folder: Path,
+    runs: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "0")
+    monkeypatch.setenv("JOB_UID", uid)
+    assert run(["shard", f"--job={folder}", "--keep=mine"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("dra-report: JOB_UID=")
+    assert len(said) < 200
+    assert runs == []
 
 
 def test_an_api_server_that_does_not_take_it_is_told(
@@ -265,7 +306,7 @@ def test_a_pod_without_a_kubeconfig_judges_its_node_and_leaves_the_report(
             resources.CONFIG_MAPS, namespace="default", label_selector="pytest-dra.dev/job=mine"
         )
     (folder / "maps.json").write_text(json.dumps({"items": maps}), "utf-8")
-    ((report,), _) = found([folder / "maps.json"])
+    (report,) = found([folder / "maps.json"]).reports
     assert node_of(report) == "node-b"
     states = {each["id"]: each["state"] for each in report.raw["cases"]}
     assert states["SLICE-001"] == "failed"

@@ -191,7 +191,7 @@ def test_a_report_that_is_too_large_for_a_config_map_goes_without_its_proofs(
     assert len(base64.b64decode(made["binaryData"]["report.yaml.gz"])) < CONFIG_MAX
     file = tmp_path / "maps.json"
     file.write_text(json.dumps({"items": [made]}), "utf-8")
-    (report,) = found([file])[0]
+    (report,) = found([file]).reports
     assert list(contradictions(report.raw)) == []
     assert "timeline" not in case(report.raw)
     assert case(report.raw)["notes"][-1].startswith("what happened round it is left out: ")

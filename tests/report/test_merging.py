@@ -173,9 +173,9 @@ def kept(folder: Path, *items: Any) -> Path:
 def test_config_maps_bring_reports_and_the_list_of_nodes(tmp_path: Path) -> None:
     job = {"kind": "ConfigMap", "metadata": {"name": "job"}, "data": {"nodes": "a\nb\n"}}
     maps = [config_map(name, job="j", report=text_of(name).encode()) for name in ("a", "b")]
-    taken, nodes = found([kept(tmp_path, job, *maps)])
-    reports = list(taken)
-    assert [each.raw["environment"]["node"] for each in reports] == nodes == ["a", "b"]
+    there = found([kept(tmp_path, job, *maps)])
+    named = [each.raw["environment"]["node"] for each in there.reports]
+    assert named == there.nodes == ["a", "b"]
     assert maps[0]["metadata"]["labels"] == {"pytest-dra.dev/job": "j"}
 
 
@@ -183,9 +183,9 @@ def test_directories_and_files_bring_reports(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "report.yaml").write_text(text_of(name), "utf-8")
-    reports, nodes = found([tmp_path])
-    assert (len(list(reports)), nodes) == (2, [])
-    assert len(list(found([tmp_path / "a" / "report.yaml", tmp_path / "b"])[0])) == 2
+    there = found([tmp_path])
+    assert (len(list(there.reports)), there.nodes) == (2, [])
+    assert len(list(found([tmp_path / "a" / "report.yaml", tmp_path / "b"]).reports)) == 2
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_directories_and_files_bring_reports(tmp_path: Path) -> None:
 )
 def test_what_is_no_config_map_of_a_job_is_told(item: Any, told: str, tmp_path: Path) -> None:
     with pytest.raises(BadReport, match=told):
-        merged(found([kept(tmp_path, item)])[0])
+        merged(found([kept(tmp_path, item)]).reports)
 
 
 def test_what_unpacks_to_more_than_any_report_is_refused(
@@ -217,7 +217,7 @@ def test_what_unpacks_to_more_than_any_report_is_refused(
     monkeypatch.setattr("pytest_dra.report.shards.SIZE_LIMIT", 1000)
     bomb = config_map("a", job="j", report=b"0" * 100_000)
     with pytest.raises(BadReport, match="cut off, or larger than"):
-        merged(found([kept(tmp_path, bomb)])[0])
+        merged(found([kept(tmp_path, bomb)]).reports)
 
 
 def test_the_merged_report_stays_small() -> None:
