@@ -7,6 +7,8 @@ the shards.
 
 from __future__ import annotations
 
+import dataclasses
+import shlex
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -27,6 +29,17 @@ from pytest_dra.refusals import EMBEDDED
 PREFIX: Final = "--dra-"
 WORDS: Final = "--"
 """Stands before the options of pytest on the command line."""
+
+INI_PREFIX: Final = "dra_"
+ADDED: Final = "addopts"
+"""The ini value that pytest reads as more of its command line."""
+
+OVERRIDE: Final = "-o"
+OVERRIDE_LETTER: Final = "o"
+OVERRIDE_LONG: Final = "--override-ini"
+
+ALONE: Final = "qvxslhV"
+"""Letters of pytest's that take no value, so that another one may stand behind them in a word."""
 
 OUTSIDE: Final = "from your machine, outside of the job"
 
@@ -75,52 +88,119 @@ SENSELESS: Final = {
 """What means nothing in a pod of a job; and the way out."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Given:
+    """An option of ours among the words: as it is spelled there, and its value."""
+
+    option: Option
+    spelled: str
+    value: str
+    is_ini: bool
+
+
 def must_fit(options: Sequence[str]) -> None:
     """Look at what stands behind ``--``.
 
     Raises:
         OptionError: the first option of ours that does not exist, that no shard can use, or whose
-            value cannot be used; with the way out.
+            value cannot be used; with the way out. An ini value is looked at as its option is.
     """
-    given: dict[str, str] = {}
-    for option, value in _ours(options):
+    flags: dict[str, str] = {}
+    ini: dict[str, str] = {}
+    for each in _ours(options):
+        option = each.option
         reason = TAKEN.get(option.name) or SENSELESS.get(option.name)
         if reason:
-            raise OptionError(f"{WORDS} {option.name}: {reason}")
-        given[option.dest] = value
-    _values_must_fit(given)
+            raise OptionError(f"{WORDS} {each.spelled}: {reason}")
+        (ini if each.is_ini else flags)[option.dest] = each.value
+    _values_must_fit(flags, ini)
 
 
-def _ours(words: Sequence[str]) -> Iterator[tuple[Option, str]]:
-    """Our options among the words, with their values: behind ``=``, or the next word."""
-    known = {each.name: each for each in OPTIONS}
+def _ours(words: Sequence[str], *, adds: bool = True) -> Iterator[Given]:
+    """Our options among the words, with their values: behind ``=``, or the next word.
+
+    Args:
+        words: of a command line of pytest.
+        adds: ini values may add words; pytest does not look for more in those.
+    """
     rest = list(reversed(words))
     while rest:
         word = rest.pop()
-        if not word.startswith(PREFIX):
+        if word.startswith(PREFIX):
+            yield _flag(word, rest)
             continue
+        override = _override(word, rest)
+        name, equals, value = override.partition("=")
+        if name == ADDED and adds:
+            yield from _ours(_split(value), adds=False)
+        elif name.startswith(INI_PREFIX):
+            yield _ini(name, value if equals else None)
+
+
+def _flag(word: str, rest: list[str]) -> Given:
+    """The option that this word begins; takes its value from the rest."""
+    name, equals, value = word.partition("=")
+    option = _known(name, {each.name: each for each in OPTIONS}, spelled=name)
+    if option.flag:
+        if equals:
+            raise OptionError(f"{WORDS} {word}: takes no value; want {name}, or leave it out")
+        return Given(option, name, "true", is_ini=False)
+    if not equals:
+        if not rest or rest[-1].startswith("-"):
+            raise OptionError(f"{WORDS} {name}: without a value; want {name}={option.metavar}")
+        value = rest.pop()
+    return Given(option, name, value, is_ini=False)
+
+
+def _ini(name: str, value: str | None) -> Given:
+    spelled = f"{OVERRIDE} {name}"
+    option = _known(name, {each.dest: each for each in OPTIONS}, spelled=spelled)
+    if value is None:
+        raise OptionError(f"{WORDS} {spelled}: without a value; want {spelled}={option.metavar}")
+    return Given(option, spelled, value, is_ini=True)
+
+
+def _known(name: str, known: Mapping[str, Option], *, spelled: str) -> Option:
+    if name not in known:
+        near = did_you_mean(name, known)
+        raise OptionError(
+            f"{WORDS} {spelled}: pytest-dra has no such option{near or '; see pytest --help'}"
+        )
+    return known[name]
+
+
+def _override(word: str, rest: list[str]) -> str:
+    """NAME=VALUE where the word overrides one of the ini file, or "".
+
+    As pytest takes it: ``-o N=V``, ``-oN=V``, behind letters that take no value (``-qo N=V``), and
+    ``--override-ini`` with ``=`` or the next word.
+    """
+    if word.startswith("--"):
         name, equals, value = word.partition("=")
-        if name not in known:
-            near = did_you_mean(name, known)
-            raise OptionError(
-                f"{WORDS} {name}: pytest-dra has no such option{near or '; see pytest --help'}"
-            )
-        option = known[name]
-        if option.flag:
-            if equals:
-                raise OptionError(f"{WORDS} {word}: takes no value; want {name}, or leave it out")
-            yield option, "true"
-            continue
-        if not equals:
-            if not rest or rest[-1].startswith("-"):
-                raise OptionError(f"{WORDS} {name}: without a value; want {name}={option.metavar}")
-            value = rest.pop()
-        yield option, value
+        if name != OVERRIDE_LONG:
+            return ""
+        found: str | None = value if equals else None
+    else:
+        behind = word.removeprefix("-").lstrip(ALONE) if word.startswith("-") else ""
+        if not behind.startswith(OVERRIDE_LETTER):
+            return ""
+        found = behind.removeprefix(OVERRIDE_LETTER).removeprefix("=") or None
+    if found is None:
+        # No value begins with "-": pytest itself refuses that.
+        return rest.pop() if rest and not rest[-1].startswith("-") else ""
+    return found
 
 
-def _values_must_fit(given: Mapping[str, str]) -> None:
+def _split(text: str) -> list[str]:
     try:
-        settings = resolve(flag=given.get, ini=lambda _: None, environ={})
+        return shlex.split(text)
+    except ValueError as error:
+        raise OptionError(f"{WORDS} {OVERRIDE} {ADDED}: {error}; want a command line") from error
+
+
+def _values_must_fit(flags: Mapping[str, str], ini: Mapping[str, str]) -> None:
+    try:
+        settings = resolve(flag=flags.get, ini=ini.get, environ={})
         _depth_must_be_the_clusters(settings)
         _scheduler_must_allocate(settings)
         _gates_must_exist(settings)

@@ -27,8 +27,6 @@ from pytest_dra.live.deployment import resource_of
 from pytest_dra.live.needed import must_be_granted
 from pytest_dra.live.needed import suites_needs
 from pytest_dra.manifestplanning import shipped
-from pytest_dra.option import Option
-from pytest_dra.options import OPTIONS
 from pytest_dra.options import resolve
 from pytest_dra.profile import load_profile
 from pytest_dra.spec import Json
@@ -307,86 +305,6 @@ def test_what_cannot_be_printed_is_told(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert told in shown.err
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--dra-cas=REG"], "--dra-cas: pytest-dra has no such option; did you mean --dra-case?"),
-        (["-q", "--dra-0123456789abc"], "pytest-dra has no such option; see pytest --help"),
-        (["--dra-case"], "--dra-case: without a value; want --dra-case=IDS"),
-        (["--dra-case", "-q"], "--dra-case: without a value; want --dra-case=IDS"),
-        (["--dra-strict=yes"], "--dra-strict=yes: takes no value; want --dra-strict, or leave"),
-        (["--dra-kubernetes", "1.12"], "--dra-kubernetes: got '1.12', want one of 1.34"),
-        (["--dra-logs=some"], "--dra-logs: got 'some', want one of never"),
-        (["--dra-benches=99"], "--dra-benches: got '99', want one of auto"),
-        (["--dra-depth=wire,cluster"], "--dra-depth=wire,cluster: a shard judges at the depth"),
-        (["--dra-case=SHARE-01"], "--dra-case=SHARE-01: matches no case; did you mean SHARE-"),
-        (["--dra-case=IDEM-009"], "is judged with --dra-cluster=embedded, from your machine"),
-        (["--dra-case=,"], "--dra-case=,: names no case"),
-        (["--dra-feature-gates=DRAadminaccess=true"], "did you mean DRAAdminAccess?"),
-        (
-            ["--dra-kubernetes=1.34", "--dra-feature-gates=DRAWorkloadResourceClaims=true"],
-            "Kubernetes 1.34 has no feature gate DRAWorkloadResourceClaims",
-        ),
-        (["--dra-allocator=reference"], "--dra-allocator=reference: the allocators of several"),
-    ],
-)
-@pytest.mark.parametrize("more", [[], ["--sonobuoy"]])
-def test_options_that_would_end_each_shard_are_refused_before_anything_is_printed(
-    more: list[str], options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["job", *GIVEN, *more, "--", *options]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.startswith("dra-report: -- --dra-")
-    assert reason in shown.err
-
-
-FITTING = frozenset(
-    {
-        "--dra-allocator",
-        "--dra-benches",
-        "--dra-case",
-        "--dra-cdi-library",
-        "--dra-cel-engine",
-        "--dra-deadlines",
-        "--dra-depth",
-        "--dra-feature-gates",
-        "--dra-kubernetes",
-        "--dra-logs",
-        "--dra-pod-image",
-        "--dra-strict",
-    }
-)
-"""Options that a shard can be given. A new option of pytest has to be put here or refused."""
-
-
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
-def test_each_option_is_either_for_shards_or_refused_with_a_way_out(
-    option: Option, capsys: pytest.CaptureFixture[str]
-) -> None:
-    value = option.choices[0] if option.choices else ""
-    given = option.name if option.flag else f"{option.name}={value}"
-    code = run(["job", *GIVEN, "--", given.replace("=reference", "=kube-scheduler")])
-    shown = capsys.readouterr().err
-    if option.name in FITTING:
-        assert code == 0
-        return
-    assert code == 2
-    assert shown.startswith(f"dra-report: -- {option.name}: ")
-    ways_out = ("leave it out", "dra-report merge", "from your machine", "--profile", "--nodes")
-    assert any(each in shown for each in (*ways_out, "--driver-name"))
-
-
-def test_what_is_no_option_of_ours_is_left_to_the_shards(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    options = ["-k", "SHARE", "--tb=no", "--dra-pod-image", "busybox:1", "--dra-case=SHARE,LIFE"]
-    gates = ["--dra-feature-gates=DRADeviceTaints=true", "--dra-strict"]
-    found = printed(capsys, *GIVEN, "--", *options, *gates)
-    (container,) = found["Job"]["spec"]["template"]["spec"]["containers"]
-    assert command_of(container).options[1:] == [*options, *gates]
 
 
 def test_a_driver_that_is_nowhere_is_told(
