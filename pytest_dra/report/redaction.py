@@ -9,16 +9,35 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-REDACTED = "<redacted>"
+from pytest_dra.report.secretforms import AT_LAST
+from pytest_dra.report.secretforms import BACKWARDS
+from pytest_dra.report.secretforms import END
+from pytest_dra.report.secretforms import HEADLESS
+from pytest_dra.report.secretforms import HELD_OBJECT
+from pytest_dra.report.secretforms import HELD_VALUE
+from pytest_dra.report.secretforms import NAMED
+from pytest_dra.report.secretforms import NAMED_AT_ALL
+from pytest_dra.report.secretforms import REDACTED
+from pytest_dra.report.secretforms import SECRET_OBJECT
+from pytest_dra.report.secretforms import WITHOUT_NAMES
 
 SECRET_NAME = re.compile(
-    r"(?i)(^|[-_.])(token|secret|password|passwd|passphrase|credentials?|api[-_]?key"
-    r"|private[-_]?key|access[-_]?key|key[-_]?data|authorization)($|[-_.])"
+    r"(?i)(^|[-_.])(tokens?|secret|passwords?|passwd|passphrase|credentials?|api[-_]?key"
+    r"|private[-_]?key|access[-_]?key|account[-_]?key|signing[-_]?key|encryption[-_]?key"
+    r"|key[-_]?data|authorization|bearer|cookie)($|[-_.])"
 )
 """Names of fields, variables and options whose value is a secret."""
 
+PASSWORD_NAME = re.compile(r"(?i)(^|[-_.])(passwords?|passwd|passphrase)$")
+"""Names of those whose values may be numbers."""
+
 HOLDER = "Secret"
-"""The kind of object whose content is secret."""
+HOLDERS = f"{HOLDER}List"
+"""The kind of object whose content is secret, and of many of them."""
+
+AUTH = frozenset({"auth", "_auth"})
+CODED = re.compile("[A-Za-z0-9+/]{8,}={0,2}")
+"""User and password for a registry, as container engines and others have them in base64."""
 
 HELD = frozenset({"data", "stringData"})
 """Fields of it whose values are secret, whatever their names are."""
@@ -26,109 +45,78 @@ HELD = frozenset({"data", "stringData"})
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word begins inside of a camelCase name."""
 
-_NAMES = (
-    "(?:token|secret|password|passwd|passphrase|credentials|api[-_]?key|private[-_]?key"
-    "|access[-_]?key)"
-)
-"""Ends of the names of secrets, in running text."""
-
-_CLOSED = r"\\{0,4}[\"']?"
-"""The quote after a name, also where quotes are escaped, as in a log that quotes JSON."""
-
-_BETWEEN = r"[ \t]{0,8}(?:=|:)[ \t]{0,8}"
-"""What stands between a name and its value."""
-
-PATTERNS = (
-    # Authorization: Bearer xyz
-    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {REDACTED}"),
-    (
-        re.compile(
-            r"(?i)(authorization[\"']?[:=]\s{0,8}[\"']?(?:token|apikey|negotiate)\s+)[^\s<\"',]{1,8192}"
-        ),
-        rf"\1{REDACTED}",
-    ),
-    # JSON web tokens, as service accounts have them
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{10,}(\.[A-Za-z0-9_-]*){0,2}"), REDACTED),
-    # https://user:password@host
-    (re.compile(r"(?<=://)[^\s/@:]{0,256}:[^\s/@]{1,256}@"), f"{REDACTED}@"),
-    # kubeconfig=/home/someone/.kube/config, but not kubeconfig={kubeconfig}, nor a context
-    (
-        re.compile(
-            r"(?i)((?<!--dra-cluster=)kubeconfig(?:=|\s+|:\s*))(?=[^\s{}'\",]*[/\\])[^\s{}'\",]+"
-        ),
-        rf"\1{REDACTED}",
-    ),
-    # "apiKey": "x y", --password "x y", and the same in a quoted text: \"apiKey\": \"x\"
-    (
-        re.compile(
-            rf"(?i)({_NAMES}{_CLOSED}{_BETWEEN}|--[a-z-]{{0,40}}{_NAMES}[ \t]{{1,8}})"
-            r"(\\{0,4}[\"'])(?!<redacted>|\{)((?!\2)[^\n]){1,8192}?(?=\2)"
-        ),
-        rf"\1\2{REDACTED}",
-    ),
-    # --token=x, PASSWORD=x, token x
-    (
-        re.compile(
-            rf"(?i)({_NAMES}{_CLOSED}(?:{_BETWEEN}|\s+(?=[^\s-]{{16}}))[\"']?)"
-            r"(?!\\{0,4}[\"']?(?:<redacted>|\{))[^\s\"',]+"
-        ),
-        rf"\1{REDACTED}",
-    ),
-    # --token x
-    (
-        re.compile(
-            rf"(?i)(--[a-z-]{{0,40}}{_NAMES}\s+)(?!\\{{0,4}}[\"']?<redacted>|[-{{])[^\s\"',]+"
-        ),
-        rf"\1{REDACTED}",
-    ),
-    # what well-known issuers make: their prefixes are given so that they can be found
-    (
-        re.compile(
-            r"\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}"
-            r"|xox[abprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
-            r"|nvapi-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,})"
-        ),
-        REDACTED,
-    ),
-    # keys and certificates, also in base64 as kubeconfig files and Secrets have them
-    (re.compile(r"\bLS0tLS1CRUdJTi[A-Za-z0-9+/=]+"), REDACTED),
-    (
-        re.compile(
-            r"-----BEGIN [A-Z ]{1,40}-----"
-            r"(?:(?:(?!-----BEGIN)[\s\S]){0,8192}?-----END [A-Z ]{1,40}-----|[^-]*)"
-        ),
-        REDACTED,
-    ),
-)
-
 
 def redacted(text: str) -> str:
     """``text`` without tokens, passwords, keys and paths of kubeconfig files."""
-    for pattern, replacement in PATTERNS:
+    if SECRET_OBJECT.search(text):
+        text = HELD_OBJECT.sub(_without_values, text)
+    named = NAMED if NAMED_AT_ALL.search(text) else ()
+    for pattern, replacement in (*WITHOUT_NAMES, *named, *AT_LAST):
         text = pattern.sub(replacement, text)
-    return text
+    return _without_ends(text)
+
+
+def _without_values(held: re.Match[str]) -> str:
+    return held[1] + HELD_VALUE.sub(rf"\1{REDACTED}", held[2])
+
+
+def _without_ends(text: str) -> str:
+    """The text without keys whose begin was cut off. Those that are whole have gone before."""
+    kept, begin = [], 0
+    for end in END.finditer(text):
+        before = text[max(begin, end.start() - HEADLESS) : end.start()]
+        lines = BACKWARDS.match(before[::-1])
+        kept += [text[begin : end.start() - (lines.end() if lines else 0)], REDACTED]
+        begin = end.end()
+    return "".join([*kept, text[begin:]])
 
 
 def redacted_data(value: object) -> object:
     """Plain data (mappings, lists, scalars) with every string redacted.
 
-    Of a field whose name says that it is secret (``apiToken``, ``DB_PASSWORD``) nothing is left;
-    the element after an option such as ``--token`` or ``--kubeconfig`` in a list is replaced too,
-    and everything that a Kubernetes Secret holds.
+    Of a field whose name says that it is secret (``apiToken``, ``DB_PASSWORD``) nothing is left,
+    nor of a list of texts there, nor of the ``value`` beside such a ``name``; the element after an
+    option such as ``--token`` or ``--kubeconfig`` in a list is replaced too, and everything that a
+    Kubernetes Secret holds.
     """
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, Mapping):
-        if value.get("kind") == HOLDER:
-            value = {key: _emptied(each) if key in HELD else each for key, each in value.items()}
-        return {
-            key: REDACTED
-            if isinstance(each, str) and each and is_secret_name(str(key))
-            else redacted_data(each)
-            for key, each in value.items()
-        }
+        return _mapping(value)
     if isinstance(value, (list, tuple)):
         return _list(value)
+    return value
+
+
+def _mapping(value: Mapping[object, object]) -> object:
+    if value.get("kind") == HOLDER:
+        value = {key: _emptied(each) if key in HELD else each for key, each in value.items()}
+    items = value.get("items")
+    if value.get("kind") == HOLDERS and isinstance(items, list):
+        holders = [
+            {"kind": HOLDER, **each} if isinstance(each, Mapping) else each for each in items
+        ]
+        value = {**value, "items": holders}
+    name = value.get("name")
+    if "value" in value and isinstance(name, str) and is_secret_name(name):
+        value = {**value, "value": _hidden(value["value"])}
+    return {key: _field(str(key), each) for key, each in value.items()}
+
+
+def _field(name: str, value: object) -> object:
+    if name in AUTH and isinstance(value, str) and CODED.fullmatch(value):
+        return REDACTED
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return REDACTED if PASSWORD_NAME.search(CAMEL.sub("_", name)) else value
+    return redacted_data(_hidden(value) if is_secret_name(name) else value)
+
+
+def _hidden(value: object) -> object:
+    """What is left of a secret's value; what is no text is some object that speaks of it."""
+    if isinstance(value, str):
+        return REDACTED if value else value
+    if isinstance(value, (list, tuple)):
+        return [_hidden(each) for each in value]
     return value
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+
 import pytest
 
 from pytest_dra.report.redaction import is_secret_name
@@ -50,6 +53,91 @@ def test_credentials_are_taken_out(text: str, wanted: str) -> None:
     assert redacted(wanted) == wanted, "a second pass changes nothing"
 
 
+HUSH = "hunter2hunter2"
+"""A secret without a form of its own: only what stands round it tells."""
+
+BODY = "MHcCAQEEIDaLx8W3kq0YhPq7yQk2nqP5"
+PEM = (
+    f"-----BEGIN EC PRIVATE KEY-----\n{BODY}\noAoGCCqGSM49AwEH1Q==\n-----END EC PRIVATE KEY-----\n"
+)
+CLAIMS = "eyJpc3MiOiJrdWJlcm5ldGVzIn0"
+TOKEN = f"eyJhbGciOiJSUzI1NiJ9.{CLAIMS}.c2lnbmF0dXJl"
+
+
+def coded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def folded(text: str) -> str:
+    """In lines, as the command base64 prints it."""
+    return base64.encodebytes(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"client-key-data: MIIEow{HUSH}", HUSH),
+        (f'{{"client-key-data":"MIIEow{HUSH}"}}', HUSH),
+        (coded(PEM), coded(PEM)[40:]),
+        (coded(f"\n{PEM}"), coded(f"\n{PEM}")[40:]),
+        (coded(f"ab{PEM}"), coded(f"ab{PEM}")[40:]),
+        (folded(PEM), folded(PEM).splitlines()[1]),
+        (PEM.replace("\n", "\\n"), BODY),
+        (PEM.replace("\n", "\r\n"), BODY),
+        (json.dumps(json.dumps({"key": PEM})), BODY),
+        ("end of a log\n" + PEM.partition("\n")[2], BODY),
+        (("end of a log\n" + PEM.partition("\n")[2]).replace("\n", "\\n"), BODY),
+        (f"private-key: |\n  {HUSH}\n  {HUSH}\n", HUSH),
+        (f"GET https://host/x?access_token={HUSH}&node=n", HUSH),
+        (f"GET /x?authorization=Bearer%20{HUSH}", HUSH),
+        (f"GET /x?auth=Bearer+{HUSH}", HUSH),
+        (f"https://account.example/c?sv=1&sig={HUSH}%3D", HUSH),
+        (f"https://bucket.example/x?X-Amz-Signature={HUSH}", HUSH),
+        (f"https://me:p@{HUSH}@host/x", HUSH),
+        (f'"https:\\/\\/me:{HUSH}@host"', HUSH),
+        (f"https://{HUSH}{HUSH}@host/x", HUSH),
+        (f"https://me:{HUSH}", HUSH),
+        (f"https://me:{HUSH}... (512 characters in all)", HUSH),
+        (f"postgres://me:a,b{HUSH}@host/db", HUSH),
+        (f"aws_secret_access_key = {HUSH}", HUSH),
+        (f"secretKey: {HUSH}", HUSH),
+        (f'"SecretAccessKey":"{HUSH}"', HUSH),
+        (f"AccountKey={HUSH}", HUSH),
+        (TOKEN.replace(".", ".\n"), CLAIMS),
+        (f"sa_{TOKEN}", "eyJhbGci"),
+        (coded(TOKEN), coded(TOKEN)[8:]),
+        (folded(TOKEN), folded(TOKEN).splitlines()[1]),
+        (coded(f"Bearer {HUSH}"), coded(f"Bearer {HUSH}")[12:]),
+        ("Authorization: Bearer abc", "abc"),
+        ("Proxy-Authorization: Basic YTpi", "YTpi"),
+        (f"map[Authorization:[Bearer {HUSH}]]", HUSH),
+        (f"authorization: {HUSH}", HUSH),
+        (f'Authorization: Digest username="me", response="{HUSH}"', HUSH),
+        (f"Cookie: session={HUSH}", HUSH),
+        (f"bearer: {HUSH}", HUSH),
+        (f'{{"auths":{{"registry":{{"auth":"{coded(f"me:{HUSH}")}"}}}}}}', coded(f"me:{HUSH}")),
+        (f'{{"name":"DB_PASSWORD","value":"{HUSH} {HUSH}"}}', HUSH),
+        (f"- name: DB_PASSWORD\n  value: {HUSH}\n", HUSH),
+        (f"{{Name:DB_PASSWORD Value:{HUSH} ValueFrom:nil}}", HUSH),
+        (f"['--password', '{HUSH}']", HUSH),
+        (f'["driver","--token","{HUSH} {HUSH}"]', HUSH),
+        (f"credential: {HUSH}", HUSH),
+        (f"the token is {HUSH}{HUSH}", HUSH),
+        (json.dumps({"kind": "Secret", "data": {"any": coded(HUSH)}}), coded(HUSH)),
+        (json.dumps(json.dumps({"kind": "Secret", "stringData": {"any": HUSH}})), HUSH),
+        (f"sk-proj-{HUSH}{HUSH} npm_{'a' * 36}", HUSH),
+    ],
+)
+def test_planted_secrets_are_taken_out_in_the_forms_in_which_drivers_print_them(
+    text: str, secret: str
+) -> None:
+    assert secret in text
+    found = redacted(f"before {text} behind")
+    assert secret not in found
+    assert found.startswith("before ")
+    assert redacted(found) == found, "a second pass changes nothing"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -61,6 +149,15 @@ def test_credentials_are_taken_out(text: str, wanted: str) -> None:
         "a bearer of news",
         "api create resourceslices -> 201",
         "driver --token={token}",
+        "authorization: forbidden by policy",
+        "the driver's --authorization-mode=Node,RBAC is usual",
+        "https://10.96.0.1:443/api and http://localhost:8080, unix:///run/x.sock",
+        "http://[::1]:8080/x http://{host}:{port} http://host:$PORT/",
+        "name: gpu-0, value: 3",
+        '{"kind":"ConfigMap","data":{"any":"text"}}',
+        "a cookie of its own, the basic case, bearer is missing",
+        "uid 0a1b2c3d-0000-4000-8000-00000000000a of registry.example/gpu@sha256:" + "a" * 64,
+        "-----END of the log",
     ],
 )
 def test_ordinary_texts_stay(text: str) -> None:
@@ -118,3 +215,29 @@ def test_what_a_kubernetes_secret_holds_is_taken_out() -> None:
             "stringData": {"word": "<redacted>"},
         }
     }
+
+
+def test_values_beside_names_in_lists_and_as_numbers_are_taken_out() -> None:
+    coded_pair = coded(f"me:{HUSH}")
+    data = {
+        "env": [{"name": "DB_PASSWORD", "value": HUSH}, {"name": "NODE", "value": "n"}],
+        "tokens": [HUSH],
+        "password": 12345678,
+        "tokenSeconds": 3600,
+        "auth": coded_pair,
+        "last": json.dumps({"kind": "Secret", "data": {"any": coded_pair}}),
+    }
+    assert redacted_data(data) == {
+        "env": [{"name": "DB_PASSWORD", "value": "<redacted>"}, {"name": "NODE", "value": "n"}],
+        "tokens": ["<redacted>"],
+        "password": "<redacted>",
+        "tokenSeconds": 3600,
+        "auth": "<redacted>",
+        "last": '{"kind": "Secret", "data": {"any": "<redacted>"}}',
+    }
+
+
+def test_each_of_a_list_of_secrets_is_one() -> None:
+    held = {"kind": "SecretList", "items": [{"data": {"any": HUSH}}, "odd"]}
+    assert HUSH not in str(redacted_data(held))
+    assert redacted_data({"kind": "SecretList", "items": None})
