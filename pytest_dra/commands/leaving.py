@@ -7,7 +7,11 @@ import sys
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
+from typing import Final
 from typing import NoReturn
+
+INTERRUPTED: Final = 130
+"""What shells say of a program that Ctrl-C has ended: 128 and the signal's number."""
 
 
 def leave(
@@ -26,4 +30,6 @@ def leave(
         # The reader has seen enough; nothing more may be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = broken
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     sys.exit(code)

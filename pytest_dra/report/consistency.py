@@ -50,8 +50,9 @@ def contradictions(data: Json) -> Iterator[tuple[Place, str]]:
     yield from _counts(data)
     for number, each in enumerate(data["profiles"]):
         yield from _judgement(data, each, ("profiles", number))
+    states = _states(data)
     for number, each in enumerate(data["features"]["verdicts"]):
-        yield from _listed(_states(data), each, ("features", "verdicts", number))
+        yield from _listed(states, each, ("features", "verdicts", number))
     yield from _overall(data)
     yield from _missing(data)
     yield from _nodes(data)

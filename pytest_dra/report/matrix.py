@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ from pytest_dra.report.reading import BadReport
 from pytest_dra.report.reading import Report
 from pytest_dra.report.reading import read_loosely
 from pytest_dra.report.results import State
+from pytest_dra.report.tree import uncollected
 from pytest_dra.report.verdict import Verdict
 from pytest_dra.report.verdict import worst
 from pytest_dra.spec import Level
@@ -76,25 +74,13 @@ def find(directory: Path, *, limit: int = REPORTS_LIMIT) -> list[Path]:
 def rows(paths: Iterable[Path], *, below: Path) -> tuple[list[Row], list[str]]:
     """A row for each report, by driver and version; and what is wrong with the others."""
     found, problems = [], []
-    with _uncollected():
+    with uncollected():
         for path in paths:
             try:
                 found.append(row(read_loosely(path), below=below))
             except BadReport as error:
                 problems.append(str(error).partition("\n")[0])
     return sorted(found, key=lambda each: (each.driver, each.version, each.kubernetes)), problems
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Leave trees to their reference counts: a fifth of the time goes into looking for cycles."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def row(report: Report, *, below: Path) -> Row:

@@ -8,16 +8,23 @@ key that stands twice. It takes half the time of PyYAML's own constructor.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import math
 import re
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 DEPTH_LIMIT = 64
 """Levels of nesting; a report has ten, and the profile in it may have some more."""
+
+VALUES_LIMIT = 2_000_000
+"""Keys and values of a document: twice those of a report of 100,000 nodes. Each takes 300 bytes and
+some microseconds, so that a file of many small ones would cost far more than its size says."""
 
 TAGS_LIMIT = 8192
 """Different scalars whose tags are remembered."""
@@ -66,7 +73,9 @@ def parse(text: str) -> Tree:
     import yaml
 
     try:
-        root = yaml.compose(text, _loader())
+        with uncollected():
+            root = yaml.compose(text, _loader())
+            return Tree(_value(root, set(), 0) if root is not None else None, root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (0, 0)
@@ -76,7 +85,18 @@ def parse(text: str) -> Tree:
         raise TreeError("a character that YAML forbids", line) from error
     except RecursionError as error:
         raise TreeError("nested too deeply") from error
-    return Tree(_value(root, set(), 0) if root is not None else None, root)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Leave trees to their reference counts: half of the time goes into looking for cycles."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 @lru_cache(maxsize=1)
@@ -88,11 +108,14 @@ def _loader() -> Any:
     resolved = base("").resolve
     known = lru_cache(maxsize=TAGS_LIMIT)(resolved)
 
-    def resolve(_: object, kind: object, value: str | None, implicit: object) -> object:
+    def resolve(self: Any, kind: object, value: str | None, implicit: object) -> object:
+        self.values += 1
+        if self.values > VALUES_LIMIT:
+            raise TreeError(f"more than {VALUES_LIMIT} keys and values")
         short = value is None or len(value) <= REMEMBERED
         return (known if short else resolved)(kind, value, implicit)
 
-    return type("Loader", (base,), {"resolve": resolve})
+    return type("Loader", (base,), {"resolve": resolve, "values": 0})
 
 
 def _value(node: Any, seen: set[int], depth: int) -> object:

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 from pytest_dra.report.files import ReportError
 from pytest_dra.report.plain import one_line
 from pytest_dra.spec import Json
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 SCHEMA = Path(__file__).with_name("schema.json")
 
@@ -24,11 +30,34 @@ PROBLEMS_SHOWN = 5
 
 def problems_of(data: object) -> list[tuple[tuple[str | int, ...], str]]:
     """Where a report differs from ``schema.json``: path and message of each difference."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    found = _validator()(schema).iter_errors(data)
+    return [(tuple(each.absolute_path), each.message) for each in found]
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Any:
     import jsonschema
 
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    found = jsonschema.Draft202012Validator(schema).iter_errors(data)
-    return [(tuple(each.absolute_path), each.message) for each in found]
+    extend: Any = jsonschema.validators.extend
+    return extend(jsonschema.Draft202012Validator, {"uniqueItems": _each_once})
+
+
+def _each_once(
+    validator: Any, wanted: object, items: object, schema: object
+) -> Iterator[ValidationError]:
+    """``uniqueItems``. That of jsonschema holds each object against all others."""
+    from jsonschema import ValidationError
+
+    if not wanted or not isinstance(items, list):
+        return
+    seen: set[str] = set()
+    for item in items:
+        text = json.dumps(item, sort_keys=True, default=str)
+        if text in seen:
+            yield ValidationError(f"{one_line(text)} stands twice")
+            return
+        seen.add(text)
 
 
 def check(data: object) -> None:

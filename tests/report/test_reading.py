@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import json
 import os
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from pytest_dra.report.reading import BadReport
 from pytest_dra.report.reading import read
 from pytest_dra.report.results import State
 from pytest_dra.report.verdict import summarise
+from pytest_dra.report.yaml_report import problems_of
 from pytest_dra.report.yaml_report import render
 from tests.report import hostile
 from tests.report.running import MUST_ID
@@ -135,6 +138,63 @@ def test_a_pipe_without_a_writer_holds_nobody_up(tmp_path: Path) -> None:
 def test_the_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     assert read(Path("-")).raw == DATA
+
+
+def test_many_small_values_are_refused_before_they_fill_the_memory(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_dra.report.tree.VALUES_LIMIT", 5000)
+    assert problem(file, f"{TEXT}x: [{'1,' * 5000}]\n") == "FILE: more than 5000 keys and values"
+    file.write_text(TEXT, "utf-8")
+    assert read(file).raw == DATA
+    assert gc.isenabled(), "also after a document that is refused"
+
+
+@pytest.mark.parametrize("field", ["cases", "options", "reproduce"])
+def test_more_than_any_run_can_say_is_not_held_against_the_schema(
+    field: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_dra.report.reading.SOME_LIMIT", 1000)
+    monkeypatch.setattr("pytest_dra.report.reading.problems_of", lambda _: pytest.fail("asked"))
+    told = problem(file, render_loosely({**DATA, field: [{"a": [1] * 100}] * 10}))
+    assert told.endswith(f": {field}: more than 1000 values: no report")
+
+
+def test_a_profile_and_many_nodes_are_no_reason_to_refuse_a_report(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_dra.report.reading.SOME_LIMIT", 1000)
+    file.write_text(render({**DATA, "profile": {"x": [1] * 2000}}), "utf-8")
+    assert read(file).raw["profile"] == {"x": [1] * 2000}
+
+
+def render_loosely(data: object) -> str:
+    return json.dumps(data)
+
+
+class Untouchable(dict[str, object]):
+    """An item that nobody may hold against another one: thousands of them would take minutes."""
+
+    def __eq__(self, other: object) -> bool:
+        pytest.fail("compared")
+
+    __hash__ = None
+
+
+def test_what_stands_twice_in_a_list_is_found_without_holding_all_against_all() -> None:
+    judged = {**DATA["profiles"][0], "failed": [Untouchable(a=1), Untouchable(a=2)]}
+    data = {**DATA, "profiles": [judged, *DATA["profiles"][1:]]}
+    told = [message for _, message in problems_of(data)]
+    assert told == ["{'a': 1} is not of type 'string'", "{'a': 2} is not of type 'string'"]
+    data["profiles"][0]["failed"] = ["SLICE-001", "SLICE-002", "SLICE-001"]
+    assert [message for _, message in problems_of(data)] == ['"SLICE-001" stands twice']
+
+
+def test_figures_of_calls_are_whole(file: Path) -> None:
+    figures = {**DATA["figures"], "prepare": {"calls": 7}}
+    told = problem(file, render_loosely({**DATA, "figures": figures}))
+    for name in ("p50", "p99", "max", "bars"):
+        assert f"figures.prepare: '{name}' is a required property" in told
 
 
 def test_problems_move_no_terminal(file: Path) -> None:
