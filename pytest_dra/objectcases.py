@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_dra.catalogue import catalogue
+from pytest_dra.interruption import held_back
 from pytest_dra.objectrun import ObjectRun
 from pytest_dra.options import OptionError
 from pytest_dra.report.results import CaseResult
@@ -105,7 +106,10 @@ class ObjectRunner:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the report and decide on the exit status."""
         if not self._config.option.collectonly:
-            session.exitstatus = self._run.finish(int(exitstatus))
+            with held_back() as held:
+                session.exitstatus = self._run.finish(int(exitstatus))
+            if held.came:
+                session.exitstatus = pytest.ExitCode.INTERRUPTED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The same section as after a run with a driver."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_dra import interruption
 from pytest_dra.cases import case_id_of
 from pytest_dra.cases import is_live
 from pytest_dra.catalogue import catalogue
@@ -15,6 +16,7 @@ from pytest_dra.outcome import Outcome
 from pytest_dra.progress import Progress
 from pytest_dra.report.figures import Figures
 from pytest_dra.report.terminal import marks_of
+from pytest_dra.running import INTERRUPTED
 from pytest_dra.running import Run
 from pytest_dra.running import function_of
 from pytest_dra.sessions import Shares
@@ -44,6 +46,7 @@ class CaseRunner:
         self._shares_wanted = int(getattr(config, "workerinput", {}).get(SHARES, 0))
         self._shares: Shares = {}
         self._begun: set[int] = set()
+        self._has_chosen = False
 
     def pytest_report_header(self) -> list[str]:
         """What is judged, and where each setting came from."""
@@ -80,12 +83,18 @@ class CaseRunner:
         yield
         chosen, dropped = self._run.arrange([(item, _id(item)) for item in items])
         items[:] = chosen
+        self._has_chosen = True
         if dropped:
             config.hook.pytest_deselected(items=dropped)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note which cases are to run; under xdist the controller does not know."""
+        """Note which cases are to run; under xdist the controller does not know.
+
+        Nor does anybody where collecting was interrupted: pytest hands over what it has then.
+        """
+        if not self._has_chosen:
+            return
         pairs = [(id, function_of(item)) for item in session.items if (id := _id(item))]
         sessions = self._run.sessions
         self._run.recorder.expect((id, sessions.parameter(id, body)) for id, body in pairs)
@@ -155,13 +164,20 @@ class CaseRunner:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Stop the driver, write the report and decide on the exit status."""
-        self._run.close()
+        status = int(exitstatus)
+        try:
+            self._run.close()
+        except KeyboardInterrupt:
+            self._run.trouble, status = interruption.ENDING, INTERRUPTED
         output: Any = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[OBSERVED] = self._run.observations
             output[FIGURES] = self._run.recorder.figures.to_dict()
         if not self._is_worker and not self._config.option.collectonly:
-            session.exitstatus = self._run.finish(int(exitstatus))
+            with interruption.held_back() as held:
+                session.exitstatus = self._run.finish(status)
+            if held.came:
+                self._run.trouble, session.exitstatus = interruption.WRITING, INTERRUPTED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

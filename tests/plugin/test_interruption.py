@@ -100,6 +100,76 @@ def test_control_c_ends_the_run_with_its_report(runs: Runs, workers: tuple[str, 
     assert "errored" not in runs.states().values()
 
 
+COLLECTING = """
+import os, signal, pytest
+
+@pytest.hookimpl({order}=True)
+def {hook}():
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.parametrize(
+    ("hook", "order"),
+    [
+        ("pytest_collection", "tryfirst"),
+        ("pytest_collection_modifyitems", "tryfirst"),
+        ("pytest_collection_finish", "trylast"),
+    ],
+)
+def test_control_c_while_cases_are_collected_leaves_a_report_of_nothing(
+    runs: Runs, hook: str, order: str
+) -> None:
+    runs.pytester.makeconftest(COLLECTING.format(hook=hook, order=order))
+    ended = runs.apart("--dra-driver=fake", "--dra-case=REG-001,CDI-001")
+    assert ended.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in ended.stdout.str() + ended.stderr.str()
+    assert "the run ended early: " in ended.stdout.str()
+    report = runs.report()
+    assert report["verdict"] == "inconclusive"
+    assert set(runs.states().values()) == {"not-run"}
+    ended_before = "deselected: the run ended before it"
+    assert {id for id, case in runs.cases().items() if case["reason"] == ended_before} == {
+        "REG-001",
+        "CDI-001",
+    }
+
+
+AT_THE_END = """
+import os, signal
+import {module} as module
+
+whole = module.{name}
+
+def interrupted(*given, **named):
+    module.{name} = whole
+    os.kill(os.getpid(), signal.SIGINT)
+    return whole(*given, **named)
+
+module.{name} = interrupted
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "told"),
+    [
+        ("pytest_dra.running", "figures_of", "interrupted while driver and cluster were being end"),
+        ("pytest_dra.report.html", "render", "interrupted while the report was being written: it"),
+        ("pytest_dra.report.writing", "write_whole", "interrupted while the report was being wri"),
+    ],
+)
+def test_control_c_at_the_end_of_a_run_leaves_its_report(
+    runs: Runs, module: str, name: str, told: str
+) -> None:
+    runs.pytester.makeconftest(AT_THE_END.format(module=module, name=name))
+    ended = runs.apart("--dra-driver=fake", "--dra-case=REG-001")
+    assert ended.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in ended.stdout.str() + ended.stderr.str()
+    assert told in ended.stdout.str()
+    assert runs.states()["REG-001"] == "passed"
+    assert (runs.folder / "dra-results" / "report.html").exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["term", "kill"])
 def test_nothing_outlives_a_pytest_that_is_ended(runs: Runs, number: signal.Signals) -> None:
     run = Interrupted(runs.folder)
