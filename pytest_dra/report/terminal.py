@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,6 +67,7 @@ def summary_lines(
     *,
     report: Path | None = None,
     remarks: Sequence[str] = (),
+    width: int = 0,
 ) -> list[str]:
     """The summary of a run.
 
@@ -74,11 +76,16 @@ def summary_lines(
         summary: of that run.
         report: the written ``report.yaml``; None if none was written.
         remarks: on the run as a whole, such as why it does not exit 0.
+        width: columns of the terminal; 0: of the one that there is.
 
     Returns:
         Printable lines without line ends or markup.
     """
-    lines = [*_failures(run), *_table(summary.counts), ""]
+    width = width or shutil.get_terminal_size().columns
+    table = list(_table(summary.counts))
+    # A table that a terminal folds is none.
+    fits = max(map(len, table)) <= width
+    lines = [*_failures(run), *(table if fits else _listed(summary.counts)), ""]
     lines += [
         *_early(run),
         *_verdicts(run, summary),
@@ -128,6 +135,15 @@ def _table(counts: Counts) -> Iterator[str]:
     for level, states in counts.items():
         cells = (f"  {states[state]:>{len(heading)}}" for state, heading in COLUMNS.items())
         yield f"{level.value:<{LEVEL_WIDTH}}{''.join(cells)}"
+
+
+def _listed(counts: Counts) -> Iterator[str]:
+    """The table where there is no room for it: a line a level, with the states that occur."""
+    for level, states in counts.items():
+        found = [
+            f"{states[state]} {heading}" for state, heading in COLUMNS.items() if states[state]
+        ]
+        yield f"{level.value:<{LEVEL_WIDTH}}  {', '.join(found) or 'none'}"
 
 
 def _early(run: RunResult) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ MUST_IDS = [each.id for each in catalogue().cases.values() if each.level is Leve
 
 
 def lines(run: RunResult) -> list[str]:
-    return summary_lines(run, summarise(run), report=Path("dra-results/report.yaml"))
+    return summary_lines(run, summarise(run), report=Path("dra-results/report.yaml"), width=80)
 
 
 def test_a_good_run_is_told_in_a_few_lines() -> None:
@@ -43,6 +44,17 @@ def test_a_good_run_is_told_in_a_few_lines() -> None:
         COMMAND,
         DISCLAIMER,
     ]
+
+
+def test_on_a_narrow_terminal_levels_are_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of({MUST_ID: State.PASSED, OTHER_MUST_ID: State.FAILED, SHOULD_ID: State.PASSED})
+    told = ["MUST    1 passed, 1 failed", "SHOULD  1 passed", "MAY     none", ""]
+    found = summary_lines(run, summarise(run), width=40)
+    assert found[found.index(told[0]) :][:4] == told
+    monkeypatch.setenv("COLUMNS", "40")
+    assert summary_lines(run, summarise(run)) == found
+    monkeypatch.setenv("COLUMNS", "80")
+    assert told[0] not in summary_lines(run, summarise(run))
 
 
 def test_a_failed_case_is_told_before_the_table() -> None:
