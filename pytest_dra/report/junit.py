@@ -104,7 +104,7 @@ def _outcome(element: ET.Element, result: CaseResult) -> None:
         found = ET.SubElement(element, tag, {"message": _line(message), "type": "Violation"})
         found.text = _text(failure_text(result))
     elif result.state is State.ERRORED:
-        last = result.error.strip().rpartition("\n")[2] or "errored"
+        last = redacted(result.error).strip().rpartition("\n")[2] or "errored"
         found = ET.SubElement(element, "error", {"message": _line(last), "type": "SuiteError"})
         found.text = _text(result.error)
     elif result.state in SKIPPED:

@@ -27,9 +27,12 @@ _BETWEEN: Final = r"[ \t]{0,8}(?:=|:)[ \t]{0,8}"
 """What stands between a name and its value."""
 
 _BASE64: Final = "[A-Za-z0-9+/]"
+_SPACE: Final = r"(?:\s|\\{1,4}[nr])"
+"""White space, also where line ends are escaped, as in a ``repr``."""
+
 _MORE_LINES: Final = (
-    rf"(?:(?:\r?\n|\\n)[ \t]{{0,40}}{_BASE64}{{20,}}={{0,2}})*"
-    rf"(?:(?:\r?\n|\\n)[ \t]{{0,40}}{_BASE64}{{2,20}}={{1,2}})?"
+    rf"(?:{_SPACE}{{1,40}}{_BASE64}{{20,}}={{0,2}})*"
+    rf"(?:{_SPACE}{{1,40}}{_BASE64}{{2,20}}={{1,2}})?"
 )
 """Of base64 that is broken into lines."""
 
@@ -70,24 +73,29 @@ WITHOUT_NAMES: Final = (
         rf"\1{REDACTED}",
     ),
     # JSON web tokens, as service accounts have them; and the same, or a header, in base64
-    (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{10,}(\.[A-Za-z0-9_-]*){0,2}"), REDACTED),
     (
         re.compile(
-            rf"(?<![A-Za-z0-9+/])(?:ZXlK|[QY]mVhcmVyI|[QY]mFzaWMg){_BASE64}{{6,}}={{0,2}}"
+            r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))eyJ[A-Za-z0-9_-]{10,}(\.[A-Za-z0-9_-]*){0,2}"
+        ),
+        REDACTED,
+    ),
+    (
+        re.compile(
+            rf"(?:(?<![A-Za-z0-9+/])|(?<=\\[nrt]))(?:ZXlK|[QY]mVhcmVyI|[QY]mFzaWMg){_BASE64}{{6,}}={{0,2}}"
             f"{_MORE_LINES}"
         ),
         REDACTED,
     ),
     # https://user:password@host, in JSON that escapes slashes, too; https://token@host
     (
-        re.compile(r"(:\\?/\\?/)[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,256}@"),
+        re.compile(r"(:\\{0,4}/\\{0,4}/)[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,256}@"),
         rf"\1{REDACTED}@",
     ),
-    (re.compile(r"(:\\?/\\?/)[A-Za-z0-9_.~%+-]{20,256}@"), rf"\1{REDACTED}@"),
+    (re.compile(r"(:\\{0,4}/\\{0,4}/)[A-Za-z0-9_.~%+-]{20,256}@"), rf"\1{REDACTED}@"),
     # https://user:passwo, cut off: what stands behind the colon is no port
     (
         re.compile(
-            r"(:\\?/\\?/)[^\s/@:\"'<>\[]{1,256}:(?![0-9]{1,5}(?:[^0-9]|$)|[{$%<])[^\s/\"'<>]{4,256}"
+            r"(:\\{0,4}/\\{0,4}/)[^\s/@:\"'<>\[]{1,256}:(?![0-9]{1,5}(?:[^0-9]|$)|[{$%<])[^\s/\"'<>]{4,256}"
         ),
         rf"\1{REDACTED}",
     ),
@@ -116,7 +124,7 @@ NAMED: Final = (
     # name: DB_PASSWORD, value: x, as containers have it
     (
         re.compile(
-            rf"(?i)(\bname{_CLOSED}{_BETWEEN}{_CLOSED}[a-z0-9_.-]{{0,80}}{_NAMES}{_CLOSED},?\s{{0,80}}"
+            rf"(?i)(\bname{_CLOSED}{_BETWEEN}{_CLOSED}[a-z0-9_.-]{{0,80}}{_NAMES}{_CLOSED},?{_SPACE}{{0,80}}"
             rf"{_CLOSED}value{_CLOSED}{_BETWEEN})({_QUOTE})"
             r"(?!<redacted>|\{)((?!\2)[^\n]){1,8192}?(?=\2)"
         ),
@@ -124,7 +132,7 @@ NAMED: Final = (
     ),
     (
         re.compile(
-            rf"(?i)(\bname{_CLOSED}{_BETWEEN}{_CLOSED}[a-z0-9_.-]{{0,80}}{_NAMES}{_CLOSED},?\s{{1,80}}"
+            rf"(?i)(\bname{_CLOSED}{_BETWEEN}{_CLOSED}[a-z0-9_.-]{{0,80}}{_NAMES}{_CLOSED},?{_SPACE}{{1,80}}"
             rf"value:[ \t]{{0,8}})(?!<redacted>|\{{)[^\s\"',}}]+"
         ),
         rf"\1{REDACTED}",
@@ -133,7 +141,7 @@ NAMED: Final = (
     (
         re.compile(
             rf"(?i)({_NAMES}{_CLOSED}:[ \t]{{0,8}})[|>][-+0-9]{{0,2}}[ \t]*"
-            r"(?:\n[ \t]+[^\n]{1,4096}){1,400}"
+            r"(?:(?:\n[ \t]+[^\n]{1,4096}){1,400}|(?:\\{1,4}[nr]|[ \t])[^\n]{1,8192})"
         ),
         rf"\1{REDACTED}",
     ),
@@ -212,7 +220,7 @@ END: Final = re.compile("-----END [A-Z ]{1,40}-----")
 HEADLESS: Final = 8192
 """Characters before such an end: as much as a key has."""
 
-_NEWLINE: Final = r"(?:\s|[nr]\\)"
+_NEWLINE: Final = r"(?:\s|[nr]\\{1,4})"
 _SIGN: Final = r"(?:(?![nr]\\)[A-Za-z0-9+/=])"
 BACKWARDS: Final = re.compile(rf"{_NEWLINE}*{_SIGN}+(?:{_NEWLINE}+{_SIGN}{{16,}})*")
 """Lines of base64, read from their end: the last one may be short."""

@@ -121,7 +121,8 @@ def _failures(run: RunResult) -> Iterator[str]:
         if each.state is State.FAILED:
             yield failure_text(each)
         else:
-            last = each.error.strip().rpartition("\n")[2]
+            # Redacted as a whole: a line alone may be the middle of a key.
+            last = redacted(each.error).strip().rpartition("\n")[2]
             yield f"{each.name} {each.case.level.value} errored, which is not the driver's fault"
             yield f"  {last}"
         yield ""

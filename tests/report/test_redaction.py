@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from pytest_dra.report.redaction import is_secret_name
 from pytest_dra.report.redaction import redacted
 from pytest_dra.report.redaction import redacted_data
+from pytest_dra.report.results import Finding
+from pytest_dra.report.results import Option
+from pytest_dra.report.results import State
+from pytest_dra.report.terminal import summary_lines
+from pytest_dra.report.verdict import summarise
+from pytest_dra.report.writing import write_reports
+from tests.report.running import MUST_ID
+from tests.report.running import OTHER_MUST_ID
+from tests.report.running import result
+from tests.report.running import run_of
 
 
 @pytest.mark.parametrize(
@@ -73,61 +86,62 @@ def folded(text: str) -> str:
     return base64.encodebytes(text.encode()).decode()
 
 
-@pytest.mark.parametrize(
-    ("text", "secret"),
-    [
-        (f"client-key-data: MIIEow{HUSH}", HUSH),
-        (f'{{"client-key-data":"MIIEow{HUSH}"}}', HUSH),
-        (coded(PEM), coded(PEM)[40:]),
-        (coded(f"\n{PEM}"), coded(f"\n{PEM}")[40:]),
-        (coded(f"ab{PEM}"), coded(f"ab{PEM}")[40:]),
-        (folded(PEM), folded(PEM).splitlines()[1]),
-        (PEM.replace("\n", "\\n"), BODY),
-        (PEM.replace("\n", "\r\n"), BODY),
-        (json.dumps(json.dumps({"key": PEM})), BODY),
-        ("end of a log\n" + PEM.partition("\n")[2], BODY),
-        (("end of a log\n" + PEM.partition("\n")[2]).replace("\n", "\\n"), BODY),
-        (f"private-key: |\n  {HUSH}\n  {HUSH}\n", HUSH),
-        (f"GET https://host/x?access_token={HUSH}&node=n", HUSH),
-        (f"GET /x?authorization=Bearer%20{HUSH}", HUSH),
-        (f"GET /x?auth=Bearer+{HUSH}", HUSH),
-        (f"https://account.example/c?sv=1&sig={HUSH}%3D", HUSH),
-        (f"https://bucket.example/x?X-Amz-Signature={HUSH}", HUSH),
-        (f"https://me:p@{HUSH}@host/x", HUSH),
-        (f'"https:\\/\\/me:{HUSH}@host"', HUSH),
-        (f"https://{HUSH}{HUSH}@host/x", HUSH),
-        (f"https://me:{HUSH}", HUSH),
-        (f"https://me:{HUSH}... (512 characters in all)", HUSH),
-        (f"postgres://me:a,b{HUSH}@host/db", HUSH),
-        (f"aws_secret_access_key = {HUSH}", HUSH),
-        (f"secretKey: {HUSH}", HUSH),
-        (f'"SecretAccessKey":"{HUSH}"', HUSH),
-        (f"AccountKey={HUSH}", HUSH),
-        (TOKEN.replace(".", ".\n"), CLAIMS),
-        (f"sa_{TOKEN}", "eyJhbGci"),
-        (coded(TOKEN), coded(TOKEN)[8:]),
-        (folded(TOKEN), folded(TOKEN).splitlines()[1]),
-        (coded(f"Bearer {HUSH}"), coded(f"Bearer {HUSH}")[12:]),
-        ("Authorization: Bearer abc", "abc"),
-        ("Proxy-Authorization: Basic YTpi", "YTpi"),
-        (f"map[Authorization:[Bearer {HUSH}]]", HUSH),
-        (f"authorization: {HUSH}", HUSH),
-        (f'Authorization: Digest username="me", response="{HUSH}"', HUSH),
-        (f"Cookie: session={HUSH}", HUSH),
-        (f"bearer: {HUSH}", HUSH),
-        (f'{{"auths":{{"registry":{{"auth":"{coded(f"me:{HUSH}")}"}}}}}}', coded(f"me:{HUSH}")),
-        (f'{{"name":"DB_PASSWORD","value":"{HUSH} {HUSH}"}}', HUSH),
-        (f"- name: DB_PASSWORD\n  value: {HUSH}\n", HUSH),
-        (f"{{Name:DB_PASSWORD Value:{HUSH} ValueFrom:nil}}", HUSH),
-        (f"['--password', '{HUSH}']", HUSH),
-        (f'["driver","--token","{HUSH} {HUSH}"]', HUSH),
-        (f"credential: {HUSH}", HUSH),
-        (f"the token is {HUSH}{HUSH}", HUSH),
-        (json.dumps({"kind": "Secret", "data": {"any": coded(HUSH)}}), coded(HUSH)),
-        (json.dumps(json.dumps({"kind": "Secret", "stringData": {"any": HUSH}})), HUSH),
-        (f"sk-proj-{HUSH}{HUSH} npm_{'a' * 36}", HUSH),
-    ],
-)
+PLANTED: Final = [
+    (f"client-key-data: MIIEow{HUSH}", HUSH),
+    (f'{{"client-key-data":"MIIEow{HUSH}"}}', HUSH),
+    (coded(PEM), coded(PEM)[40:]),
+    (coded(f"\n{PEM}"), coded(f"\n{PEM}")[40:]),
+    (coded(f"ab{PEM}"), coded(f"ab{PEM}")[40:]),
+    (folded(PEM), folded(PEM).splitlines()[1]),
+    (PEM.replace("\n", "\\n"), BODY),
+    (PEM.replace("\n", "\r\n"), BODY),
+    (json.dumps(json.dumps({"key": PEM})), BODY),
+    ("end of a log\n" + PEM.partition("\n")[2], BODY),
+    (("end of a log\n" + PEM.partition("\n")[2]).replace("\n", "\\n"), BODY),
+    (f"private-key: |\n  {HUSH}\n  {HUSH}\n", HUSH),
+    (f"GET https://host/x?access_token={HUSH}&node=n", HUSH),
+    (f"GET /x?authorization=Bearer%20{HUSH}", HUSH),
+    (f"GET /x?auth=Bearer+{HUSH}", HUSH),
+    (f"https://account.example/c?sv=1&sig={HUSH}%3D", HUSH),
+    (f"https://bucket.example/x?X-Amz-Signature={HUSH}", HUSH),
+    (f"https://me:p@{HUSH}@host/x", HUSH),
+    (f'"https:\\/\\/me:{HUSH}@host"', HUSH),
+    (f"https://{HUSH}{HUSH}@host/x", HUSH),
+    (f"https://me:{HUSH}", HUSH),
+    (f"https://me:{HUSH}... (512 characters in all)", HUSH),
+    (f"postgres://me:a,b{HUSH}@host/db", HUSH),
+    (f"aws_secret_access_key = {HUSH}", HUSH),
+    (f"secretKey: {HUSH}", HUSH),
+    (f'"SecretAccessKey":"{HUSH}"', HUSH),
+    (f"AccountKey={HUSH}", HUSH),
+    (TOKEN.replace(".", ".\n"), CLAIMS),
+    (f"sa_{TOKEN}", "eyJhbGci"),
+    (coded(TOKEN), coded(TOKEN)[8:]),
+    (folded(TOKEN), folded(TOKEN).splitlines()[1]),
+    (coded(f"Bearer {HUSH}"), coded(f"Bearer {HUSH}")[12:]),
+    ("Authorization: Bearer abc", "abc"),
+    ("Proxy-Authorization: Basic YTpi", "YTpi"),
+    (f"map[Authorization:[Bearer {HUSH}]]", HUSH),
+    (f"authorization: {HUSH}", HUSH),
+    (f'Authorization: Digest username="me", response="{HUSH}"', HUSH),
+    (f"Cookie: session={HUSH}", HUSH),
+    (f"bearer: {HUSH}", HUSH),
+    (f'{{"auths":{{"registry":{{"auth":"{coded(f"me:{HUSH}")}"}}}}}}', coded(f"me:{HUSH}")),
+    (f'{{"name":"DB_PASSWORD","value":"{HUSH} {HUSH}"}}', HUSH),
+    (f"- name: DB_PASSWORD\n  value: {HUSH}\n", HUSH),
+    (f"{{Name:DB_PASSWORD Value:{HUSH} ValueFrom:nil}}", HUSH),
+    (f"['--password', '{HUSH}']", HUSH),
+    (f'["driver","--token","{HUSH} {HUSH}"]', HUSH),
+    (f"credential: {HUSH}", HUSH),
+    (f"the token is {HUSH}{HUSH}", HUSH),
+    (json.dumps({"kind": "Secret", "data": {"any": coded(HUSH)}}), coded(HUSH)),
+    (json.dumps(json.dumps({"kind": "Secret", "stringData": {"any": HUSH}})), HUSH),
+    (f"sk-proj-{HUSH}{HUSH} npm_{'a' * 36}", HUSH),
+]
+"""Texts with secrets, and what must not be found afterwards."""
+
+
+@pytest.mark.parametrize(("text", "secret"), PLANTED)
 def test_planted_secrets_are_taken_out_in_the_forms_in_which_drivers_print_them(
     text: str, secret: str
 ) -> None:
@@ -241,3 +255,24 @@ def test_each_of_a_list_of_secrets_is_one() -> None:
     held = {"kind": "SecretList", "items": [{"data": {"any": HUSH}}, "odd"]}
     assert HUSH not in str(redacted_data(held))
     assert redacted_data({"kind": "SecretList", "items": None})
+
+
+@pytest.mark.parametrize(("text", "secret"), PLANTED)
+def test_planted_secrets_are_in_no_form_of_the_report(
+    text: str, secret: str, tmp_path: Path
+) -> None:
+    """Where quoted, cut, escaped or put into one line before they are redacted."""
+    finding = Finding(where=f"at {text}", got=repr(text), want=text, source="proto: x")
+    excerpt, error = (f"+1.000 s #3 {text[:280]}",), f"Traceback\n{text}"
+    broken = result(MUST_ID, State.FAILED, finding=finding, excerpt=excerpt, notes=(text,))
+    run = dataclasses.replace(
+        run_of(results=(broken, result(OTHER_MUST_ID, State.ERRORED, error=error))),
+        launched=f"exec:{text}",
+        options=(Option(name="--dra-driver", value=f"exec:{text}", source="command line"),),
+    )
+    summary = summarise(run)
+    write_reports(run, summary, tmp_path, summaries=[tmp_path / "summary.md"])
+    files = {each.name: each.read_text("utf-8") for each in tmp_path.iterdir()}
+    assert len(files) == 7
+    told = {**files, "terminal": "\n".join(summary_lines(run, summary))}
+    assert [name for name, content in told.items() if secret in content] == []
