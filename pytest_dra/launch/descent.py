@@ -46,3 +46,15 @@ def marked(pid: int, mark: bytes) -> bool:
             return mark in file.read(ENVIRONMENT_MAX).split(b"\0")
     except OSError:
         return False
+
+
+def has_ended(pid: int) -> bool:
+    """True if there is no such process, or its parent has only to collect it.
+
+    A process that is ending has no environment any more by which it could be found.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return True
+    return stat.rpartition(b")")[2].split()[0] in (b"Z", b"X")

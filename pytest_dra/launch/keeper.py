@@ -77,6 +77,7 @@ _descent = _beside("descent.py")
 process_table: Callable[[], dict[int, tuple[int, int, int]]] = _descent["process_table"]
 descendants: Callable[[int, dict[int, tuple[int, int, int]]], set[int]] = _descent["descendants"]
 marked: Callable[[int, bytes], bool] = _descent["marked"]
+has_ended: Callable[[int], bool] = _descent["has_ended"]
 
 _libc = ctypes.CDLL(None)
 
@@ -277,6 +278,7 @@ class Keeper:
         child = self.children[command["id"]]
         mark = f"{MARKER}={self._mark(child.number)}".encode()
         alone = all(other.ended for other in self.children.values() if other is not child)
+        killed: set[int] = set()
         deadline = time.monotonic() + REAP_LIMIT_S
         while time.monotonic() < deadline:
             self._reap()
@@ -289,8 +291,9 @@ class Keeper:
                 for pid in ours
                 if alone or pid in below or child.pid in (pid, *table[pid][1:]) or marked(pid, mark)
             }
-            if not found:
+            if not found and all(map(has_ended, killed)):
                 break
+            killed |= found
             for pid in found:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)

@@ -98,6 +98,33 @@ def test_another_drivers_processes_survive_the_kill_of_one(keeper: Keeper, tmp_p
     assert not any(gone(int(pid)) for pid in (tmp_path / "second").read_text().split())
 
 
+LARGE = """
+import os, pathlib, sys, threading
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    memory = bytearray(400 << 20)
+    for at in range(0, len(memory), 4096):
+        memory[at] = 1
+    ready = pathlib.Path(sys.argv[1] + ".new")
+    ready.write_text(str(os.getpid()))
+    ready.rename(sys.argv[1])
+threading.Event().wait(300)
+"""
+"""Leaves a daemon that takes a while to end: its memory is given back after its environment."""
+
+
+def test_a_kill_waits_for_processes_that_end_slowly(keeper: Keeper, tmp_path: Path) -> None:
+    keeper.spawn(["sleep", "300"], env={}, cwd=tmp_path, log=tmp_path / "other")
+    pid = tmp_path / "pid"
+    command = [sys.executable, "-I", "-S", "-c", LARGE, str(pid)]
+    child = keeper.spawn(command, env=dict(os.environ), cwd=tmp_path, log=tmp_path / "log")
+    soon(pid.exists)
+    child.kill()
+    assert gone(int(pid.read_text()))
+
+
 def test_a_killed_keeper_takes_its_processes_along_and_is_reported(tmp_path: Path) -> None:
     keeper = Keeper()
     keeper.start()
