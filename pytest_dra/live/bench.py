@@ -16,6 +16,7 @@ from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
 from pytest_dra.live import absence
+from pytest_dra.live import classes
 from pytest_dra.live.absence import Absence
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
@@ -95,6 +96,7 @@ class LiveBench:
         self._times = CallTimes(self._client, setup.driver_name)
         self._guest = Guest(self._client, setup, self.marks)
         self._absences: list[Absence] = []
+        self._seen_classes: set[str] = set()
         self._case = ""
         self._number = 0
 
@@ -230,12 +232,17 @@ class LiveBench:
 
         Raises:
             UnsupportedEnvironment: it names none.
+            ClusterError: the cluster has not had it, so far.
         """
         if not self.profile.driver.device_classes:
             raise UnsupportedEnvironment(
                 "the profile names no DeviceClass", way_out="give driver.deviceClasses"
             )
-        return self.profile.driver.device_classes[0]
+        name = self.profile.driver.device_classes[0]
+        if name not in self._seen_classes:
+            classes.must_be_there(self._client, name)
+            self._seen_classes.add(name)
+        return name
 
     def need_devices(self, number: int) -> None:
         """Raises UnsupportedEnvironment where the first node has fewer devices of the class."""
