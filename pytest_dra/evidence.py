@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_dra.checks.histories import HistoryViolation
 from pytest_dra.checks.histories import as_file
+from pytest_dra.clusters.nodelogs import NODES
 from pytest_dra.report.plain import plain
 from pytest_dra.report.redaction import redacted
 from pytest_dra.report.redaction import redacted_data
@@ -31,7 +32,7 @@ FOLDER = "cases"
 TIMELINE = "timeline.jsonl"
 LOG = "driver.log"
 HISTORY = "history.txt"
-CLUSTER_LOGS = ("etcd.log", "kube-apiserver.log")
+CLUSTER_LOGS = ("etcd.log", "kube-apiserver.log", f"{NODES}.log")
 
 
 def forget(output: Path, ids: Iterable[str]) -> None:
@@ -52,7 +53,7 @@ def keep(output: Path, outcome: Outcome, *, when: str) -> None:
 
     Of a history that fails its shortest form, too, to be played again.
 
-    Of a real API server the end of its log and of etcd's as well.
+    Of a real API server the end of its log and of etcd's as well, of nodes those of theirs.
 
     Args:
         output: the report's directory.

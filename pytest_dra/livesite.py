@@ -18,6 +18,7 @@ from pytest_dra.api.versions import kubernetes_version
 from pytest_dra.api.versions import nearest_version
 from pytest_dra.cases import Declared
 from pytest_dra.cases import declared
+from pytest_dra.clusters.nodelogs import NODES
 from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
@@ -242,7 +243,15 @@ class LiveSite:
 
         result, error = ended(what.case, act)
         duration_s = time.monotonic() - began
-        return Outcome(dataclasses.replace(result, duration_s=duration_s)).because(error)
+        outcome = Outcome(dataclasses.replace(result, duration_s=duration_s)).because(error)
+        logs = self._logs(error) if result.state in SPOILING else ""
+        return dataclasses.replace(outcome, cluster_logs={NODES: logs}) if logs else outcome
+
+    def _logs(self, error: BaseException | None) -> str:
+        """What the nodes say: those of a cluster that was not made are gone."""
+        if isinstance(error, ClusterError) and error.logs:
+            return error.logs
+        return self._cluster.logs() if self._cluster is not None and not self._broken else ""
 
     def _renew(self, bench: LiveBench) -> None:
         """Begin anew with the driver: what a failed case has left must not fail the next one."""

@@ -9,7 +9,6 @@ import secrets
 import tempfile
 from collections.abc import Mapping
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -21,6 +20,7 @@ from pytest_dra.clusters.kindconfig import written
 from pytest_dra.clusters.kindending import ending
 from pytest_dra.clusters.kindrecords import KindRecords
 from pytest_dra.clusters.kindtool import KindTool
+from pytest_dra.clusters.nodelogs import logs_of
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.launch import Keeper
@@ -174,7 +174,6 @@ class KindCluster:
         """Run a command in the container that is the node. Raises ToolError."""
         return self.engine.inside(node, argv, timeout_s=timeout_s)
 
-    def export_logs(self, folder: Path) -> None:
-        """What ``kind export logs`` writes; it may be cut short, and never matters more."""
-        with suppress(ClusterError):
-            self._tool.export_logs(self.name, folder)
+    def logs(self) -> str:
+        """The ends of what the nodes' consoles, kubelets and containerds say."""
+        return logs_of(self.engine, self.name)

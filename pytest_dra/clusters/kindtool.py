@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from pytest_dra.clusters.engine import DOCKER
 from pytest_dra.clusters.engine import Engine
+from pytest_dra.clusters.nodelogs import logs_of
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.remedies import remedied
 from pytest_dra.launch import Keeper
@@ -42,7 +44,20 @@ DELETE_S: Final = 120.0
 LOAD_S: Final = 300.0
 """Longest load of an image into all nodes."""
 
+LOG_MAX: Final = 1 << 20
+"""Bytes of kind's own output that are read: that of kubeadm takes 40 kB."""
+
+_NOISE = re.compile(r"[IWE]\d{4} \d\d:|\s*$|\S+$|\t\S+\.(?:go|s):\d| [•✓] |\[[a-z-]+\] ")
+"""Begins lines that say nothing of the reason: progress of kind and kubeadm, requests of the
+latter, and traces of its functions, whose names are one word."""
+
 _VERSION = re.compile(r"v?(\d+)\.(\d+)")
+
+
+def essence(output: str) -> str:
+    """What kind said in the end, without its progress and the stack of kubeadm's functions."""
+    kept = [line for line in output.splitlines() if not _NOISE.match(line)]
+    return "\n".join(kept)[-ERROR_TAIL:].strip()
 
 
 class KindTool:
@@ -74,9 +89,11 @@ class KindTool:
     ) -> None:
         """Make a cluster and wait for its nodes; half a one that fails is deleted.
 
-        The command is the keeper's, so that it does not go on where this process has ended.
+        The command is the keeper's, so that it does not go on where this process has ended. It
+        leaves the nodes of a cluster that fails, whose logs tell why.
         """
         arguments = ["--name", name, "--config", str(config), "--kubeconfig", str(kubeconfig)]
+        arguments.append("--retain")
         if image:
             arguments += ["--image", image]
         arguments += ["--wait", f"{READY_S}s"]
@@ -90,8 +107,12 @@ class KindTool:
             made.kill()
         if code != 0:
             how = f"failed with status {code}" if code is not None else "has not ended in time"
-            said = made.log_tail(ERROR_TAIL).strip()
-            raise remedied(ToolError(f"kind create cluster {how}: {said}", code=code, said=said))
+            said = essence(made.log_tail(LOG_MAX))
+            logs = logs_of(self.engine, name)
+            with suppress(ClusterError):
+                self.delete(name, kubeconfig)
+            failed = ToolError(f"kind create cluster {how}: {said}", code=code, said=said)
+            raise remedied(failed, logs=logs)
 
     def delete_argv(self, name: str, kubeconfig: Path) -> list[str]:
         """What deletes a cluster, for somebody else to run."""
@@ -121,10 +142,6 @@ class KindTool:
     def load_image(self, name: str, image: str) -> None:
         """Load an image that the engine has into all nodes."""
         self._call("load", "docker-image", image, "--name", name, timeout_s=LOAD_S)
-
-    def export_logs(self, name: str, folder: Path) -> None:
-        """Write the logs of all nodes and pods into a folder."""
-        self._call("export", "logs", str(folder), "--name", name, timeout_s=LOAD_S)
 
     def _call(self, *arguments: str, timeout_s: float = ANSWER_S) -> str:
         try:

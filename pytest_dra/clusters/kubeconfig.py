@@ -126,8 +126,9 @@ class KubeconfigCluster:
             "a kubeconfig lets nobody run commands on a node", way_out="--dra-cluster=kind"
         )
 
-    def export_logs(self, folder: Path) -> None:
-        """Nothing: its logs are where it keeps them."""
+    def logs(self) -> str:
+        """Nothing: a kubeconfig opens no node."""
+        return ""
 
 
 def _told(error: KubeError, server: str) -> str:

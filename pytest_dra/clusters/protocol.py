@@ -21,7 +21,14 @@ from pytest_dra.spec import Depth
 
 
 class ClusterError(Exception):
-    """The cluster could not be provided: never the driver's fault."""
+    """The cluster could not be provided: never the driver's fault.
+
+    ``logs`` are those of its nodes, where they may tell why.
+    """
+
+    def __init__(self, message: str, *, logs: str = "") -> None:
+        super().__init__(message)
+        self.logs = logs
 
 
 class Trouble(Protocol):

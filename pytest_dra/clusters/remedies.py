@@ -13,8 +13,11 @@ from pytest_dra.launch.tool import ToolError
 LIMITS: Final = Path("/proc/sys/fs/inotify")
 INSTANCES: Final = "max_user_instances"
 WATCHES: Final = "max_user_watches"
-ENOUGH: Final = "fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288"
+ENOUGH: Final = {INSTANCES: 512, WATCHES: 524288}
 """Limits of inotify, and what several nodes on one machine need of them."""
+
+MORE: Final = 2
+"""How many times as much is told where there is as much, and others have used it up."""
 
 _RLIMIT: Final = (
     "this machine lets nobody raise the limit {} (no CAP_SYS_RESOURCE): give Podman a lower one in "
@@ -33,17 +36,30 @@ _DISK: Final = (
     "'docker system prune' does it)"
 )
 _PORT: Final = (
-    "port {} is taken: end who has it ('ss -ltnp' tells), or name another one under "
-    "extraPortMappings in --dra-kind-config"
+    "port {} is taken: end who has it ('ss -ltnp' tells), or name another one in "
+    "--dra-kind-config (extraPortMappings, or networking.apiServerPort)"
 )
 _PULL: Final = (
     "image {} is neither in the local engine nor can it be pulled: build or load it, or name "
     "another one (--dra-kind-image for nodes, --dra-pod-image for pods)"
 )
 
+_INOTIFY: Final = "raise the limits of inotify: sysctl -w {limits}"
+
 OF_MACHINE: Final[Signs] = (
-    (r"no space left on device|node\.kubernetes\.io/disk-pressure|low on resource: ephem", _DISK),
-    (r"too many open files|inotify", "raise the limits of inotify: sysctl -w {limits}"),
+    # Who has no watch left is told that there is no space.
+    (r"(?:inotify|watch)[^\n]{0,200}no space left on device", _INOTIFY),
+    (
+        r"no space left on device|node\.kubernetes\.io/disk-pressure|low on resource: ephem|"
+        r"had condition: \[[^]]*DiskPressure",
+        _DISK,
+    ),
+    (
+        r"node\.kubernetes\.io/(memory|pid)-pressure|low on resource: (?:memory|pids)|"
+        r"had condition: \[[^]]*(?:Memory|PID)Pressure",
+        "the node is short of memory or processes: end what else needs them, or take a larger one",
+    ),
+    (r"too many open files|inotify", _INOTIFY),
 )
 """Trouble that may come at any time, and is nothing of the driver's."""
 
@@ -58,11 +74,6 @@ SIGNS: Final[Signs] = (
         r"uses an old api spec: \"(kubeadm\.k8s\.io/\w+)\"",
         "this kind is too old for the Kubernetes of its node image, which reads no {} any more: "
         "install a newer kind, or name an older image with --dra-kind-image",
-    ),
-    (
-        r"could not find a log line that matches",
-        "the node's systemd has not come up, mostly for want of inotify: sysctl -w {limits}; else "
-        "the image is none of kind's, or the machine lacks cgroups",
     ),
     (
         r"no command specified|failed to detect containerd",
@@ -82,12 +93,37 @@ SIGNS: Final[Signs] = (
     ),
     (r"setrlimit `?(RLIMIT_\w+)", _RLIMIT),
     (r"cgroups in hybrid mode not supported", _HYBRID),
+)
+"""All that is known of what the commands say."""
+
+OF_NODE: Final[Signs] = (
+    OF_MACHINE[0],
+    (r"inotify[^\n]{0,80}too many open files|fsnotify[^\n]{0,80}too many open files", _INOTIFY),
     (
-        r"kubelet is not healthy|kubelet isn't running",
-        "the kubelet of the node has not come up: its log is in the folder of --dra-logs=always",
+        r"configured to not run on a host using cgroup v1",
+        "this machine has cgroup v1, on which this kubelet does not run: boot it with cgroup v2 "
+        "(systemd.unified_cgroup_hierarchy=1 on the kernel's command line), say failCgroupV1: "
+        "false in a patch of KubeletConfiguration in --dra-kind-config, or name an older image "
+        "with --dra-kind-image",
+    ),
+    (r"no space left on device", _DISK),
+)
+"""What the logs of a node tell where the commands only say that it has not come up."""
+
+VAGUE: Final[Signs] = (
+    (
+        r"could not find a log line that matches|container \w+ is not running|"
+        r"cannot exec in a stopped container",
+        "the node's systemd has not come up, mostly for want of inotify: sysctl -w {limits}; else "
+        "the image is none of kind's, or the machine lacks cgroups",
+    ),
+    (
+        r"kubelet is not healthy|kubelet isn't running|phase wait-control-plane",
+        "the control plane has not come up: why stands in the logs of the nodes, which are in "
+        "cases/ID/nodes.log of the output directory",
     ),
 )
-"""All that is known."""
+"""What the commands say where a node has not come up, whatever the reason."""
 
 
 def remedy_for(said: str, signs: Signs = SIGNS) -> str:
@@ -102,18 +138,26 @@ def remedy_for(said: str, signs: Signs = SIGNS) -> str:
 
 def limits() -> str:
     """The limits of inotify as they should be, and as they are."""
-    now = []
-    for name in (INSTANCES, WATCHES):
+    wanted, now = [], []
+    for name, enough in ENOUGH.items():
         try:
-            now.append(f"{name} {(LIMITS / name).read_text('ascii').strip()}")
-        except OSError:
-            continue
-    return f"{ENOUGH} ({', '.join(now)} now)" if now else ENOUGH
+            found = int((LIMITS / name).read_text("ascii"))
+        except (OSError, ValueError):
+            found = 0
+        wanted.append(f"fs.inotify.{name}={max(enough, MORE * found if found >= enough else 0)}")
+        now += [f"{name} {found}"] if found else []
+    return f"{' '.join(wanted)} ({', '.join(now)} now)" if now else " ".join(wanted)
 
 
-def remedied(error: ToolError) -> ClusterError:
-    """The error of a command with what to do, where that is known."""
-    return ClusterError(told(str(error), remedy_for(error.said)))
+def remedied(error: ToolError, *, logs: str = "") -> ClusterError:
+    """The error of a command with what to do, where that is known.
+
+    Args:
+        error: of the command.
+        logs: of the nodes, where it is one that makes them.
+    """
+    remedy = remedy_for(error.said) or remedy_for(logs, OF_NODE) or remedy_for(error.said, VAGUE)
+    return ClusterError(told(str(error), remedy), logs=logs)
 
 
 def told(problem: str, remedy: str) -> str:

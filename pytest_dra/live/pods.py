@@ -49,6 +49,9 @@ IMAGE_TROUBLE: Final = frozenset(
 )
 """Reasons of waiting containers that are nothing of the driver's."""
 
+EVICTED: Final = "Evicted"
+"""Reason of a pod that its kubelet has ended for want of disk, memory or processes: for good."""
+
 OTHER_IMAGE: Final = "name an image that the nodes can get, with a shell in it: --dra-pod-image"
 """The way out for pods of ours."""
 
@@ -131,6 +134,7 @@ class Pods:
             nonlocal next_one
             state = self.state(pod) or {}
             must_have_images(pod, state, way_out=OTHER_IMAGE)
+            must_have_room(pod, state)
             found = _runs(state)
             if not found and next_one.passed:
                 next_one = Deadline.after(NUDGE_S)
@@ -337,3 +341,11 @@ def must_have_images(pod: object, state: Json, *, way_out: str) -> None:
                 f"{pod}, container {name}: {reason}: the node has no image {images.get(name)} and "
                 f"cannot pull it; {way_out}"
             )
+
+
+def must_have_room(pod: object, state: Json) -> None:
+    """Raises ClusterError for a pod that its node had no room for, which no driver can help."""
+    status = state.get("status") or {}
+    if status.get("reason") == EVICTED:
+        said = f"{EVICTED}: {str(status.get('message') or '').rstrip(' .')}"
+        raise ClusterError(told(f"{pod}: {said}", remedy_for(said, OF_MACHINE)))

@@ -22,10 +22,10 @@ def tool(stub: Stub, engine: str = "docker") -> KindTool:
     return KindTool(stub.program, Engine(engine))
 
 
-def create(stub: Stub, *, folder: Path, image: str = "") -> None:
+def create(stub: Stub, *, folder: Path, image: str = "", engine: str = "/no/docker") -> None:
     """Let the command make a cluster."""
     with Keeper() as keeper:
-        tool(stub).create(
+        tool(stub, engine).create(
             "c",
             image=image,
             config=Path("/c.yaml"),
@@ -41,7 +41,7 @@ def test_a_cluster_is_created_with_its_own_kubeconfig_and_waited_for(tmp_path: P
     assert stub.calls() == [
         [
             *("create", "cluster", "--name", "c", "--config", "/c.yaml", "--kubeconfig", "/k"),
-            *("--image", "node:1", "--wait", "180s"),
+            *("--retain", "--image", "node:1", "--wait", "180s"),
         ]
     ]
 
@@ -52,19 +52,17 @@ def test_without_an_image_kind_takes_its_own(tmp_path: Path) -> None:
     assert "--image" not in stub.calls()[0]
 
 
-def test_images_logs_nodes_and_the_end_name_the_cluster(tmp_path: Path) -> None:
+def test_images_nodes_and_the_end_name_the_cluster(tmp_path: Path) -> None:
     stub = Stub(tmp_path, "kind", "print('c-control-plane c-worker')")
     asked = tool(stub)
     asked.load_image("c", "driver:1")
     asked.load_archive("c", Path("/driver.tar"))
-    asked.export_logs("c", Path("/logs"))
     asked.write_kubeconfig("c", Path("/k"))
     assert asked.nodes("c") == ["c-control-plane", "c-worker"]
     asked.delete("c", Path("/k"))
     assert stub.calls() == [
         ["load", "docker-image", "driver:1", "--name", "c"],
         ["load", "image-archive", "/driver.tar", "--name", "c"],
-        ["export", "logs", "/logs", "--name", "c"],
         ["export", "kubeconfig", "--name", "c", "--kubeconfig", "/k"],
         ["get", "nodes", "--name", "c"],
         ["delete", "cluster", "--name", "c", "--kubeconfig", "/k"],
@@ -90,6 +88,39 @@ def test_what_kind_says_in_trouble_is_told_with_what_to_do(tmp_path: Path) -> No
     assert text in told
     assert "failed with status 1" in told
     assert remedy in told.partition("What to do: ")[2]
+
+
+def test_of_kubeadms_output_stays_why_it_failed() -> None:
+    output = Path(__file__).with_name("said").joinpath("cgroup-v1.kind").read_text("utf-8")
+    lines = kindtool.essence(output).splitlines()
+    assert lines[-1].startswith("error: error execution phase wait-control-plane: cannot obtain")
+    assert lines[-1].endswith("connect: connection refused")
+    (first,) = [line for line in lines if line.startswith("ERROR: failed to create cluster: ")]
+    assert "kubeadm init" in first
+    assert len(lines) < 12
+    found = kindtool.essence("\t[ERROR Port-6443]: Port 6443 is in use\n")
+    assert found == "[ERROR Port-6443]: Port 6443 is in use"
+
+
+def test_the_nodes_of_one_that_fails_say_why_and_are_deleted(tmp_path: Path) -> None:
+    kind = Stub(tmp_path, "kind", "sys.exit(words[0] == 'create')")
+    docker = Stub(
+        tmp_path,
+        "docker",
+        "if words[0] == 'ps': print(json.dumps({'Names': 'c-control-plane', 'Labels': ''}))\n"
+        "elif words[0] == 'logs': sys.exit(1)\n"
+        "else: print(words[-1], '\\x1b[0;31minotify_init: too many open files\\x1b[0m')\n",
+    )
+    with pytest.raises(ClusterError, match="What to do: raise the limits of inotify") as caught:
+        create(kind, folder=tmp_path, engine=docker.program)
+    assert caught.value.logs.splitlines() == [
+        "--- c-control-plane: kubelet",
+        "--unit=kubelet inotify_init: too many open files",
+        "--- c-control-plane: containerd",
+        "--unit=containerd inotify_init: too many open files",
+    ]
+    assert docker.calls()[0][:4] == ["ps", "--all", "--filter", "label=io.x-k8s.kind.cluster=c"]
+    assert kind.calls()[1:] == [["delete", "cluster", "--name", "c", "--kubeconfig", "/k"]]
 
 
 def test_trouble_that_nobody_knows_is_told_as_it_is(tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-"""What to do is told for what kind 0.33, Docker 28, kubeadm and kubelets 1.37 really say."""
+"""What to do is told for what kind 0.33, Docker 20 and 28, kubeadm and kubelets 1.37 really say.
+
+``said`` has what nodes say that do not come up: on a machine with cgroup v1, and with an inotify
+that gives the kubelet, containerd or systemd nothing, as the kernel does at its limits.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,8 @@ EXTERNAL = (
     "docker: Error response from daemon: driver failed programming external connectivity on "
     "endpoint dra-control-plane (f2cf0f0d8e59): "
 )
+
+LOGS = Path(__file__).with_name("said")
 
 SAID = {
     "a program listens on a port": (
@@ -62,14 +68,27 @@ SAID = {
         "this kind is too old for the Kubernetes of its node image, which reads no "
         "kubeadm.k8s.io/v1beta3 any more",
     ),
-    "a node whose systemd has no inotify": (
-        "ERROR: failed to create cluster: could not find a log line that matches "
-        '"Reached target .*Multi-User System.*|detected cgroup v1"',
-        "sysctl -w fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288",
+    "a port of the API server that a program has": (
+        "docker: Error response from daemon: driver failed programming external connectivity on "
+        "endpoint dra-control-plane (1d6995fe2019): Error starting userland proxy: listen tcp4 "
+        "127.0.0.1:18977: bind: address already in use\n\nRun 'docker run --help' for more",
+        "port 18977 is taken: end who has it ('ss -ltnp' tells), or name another one in "
+        "--dra-kind-config (extraPortMappings, or networking.apiServerPort)",
     ),
-    "a systemd that says so": (
-        "Failed to create control group inotify object: Too many open files",
-        "raise the limits of inotify: sysctl -w fs.inotify.max_user_instances=512",
+    "a node with a full disk": (
+        'ctr: failed to ingest "e986c4dfb5ad/layer.tar": failed to copy: write /var/lib/containerd/'
+        "io.containerd.content.v1.content/ingest/fbc4002bb167/data: no space left on device",
+        "the disk is full",
+    ),
+    "a containerd without watches": (
+        "failed to create cni conf monitor for default: failed to watch cni conf dir "
+        "/etc/cni/net.d: no space left on device",
+        "raise the limits of inotify: sysctl -w",
+    ),
+    "kind's own image that cannot be pulled": (
+        'ERROR: failed to create cluster: failed to pull image "kindest/node:v1.37.0@sha256:a1ed5'
+        '6cf": command "docker pull kindest/node:v1.37.0@sha256:a1ed56cf" failed with error: exit',
+        "image kindest/node:v1.37.0@sha256:a1ed56cf is neither in the local engine",
     ),
     "a cluster of the name": (
         'ERROR: failed to create cluster: node(s) already exist for a cluster with the name "c-1"',
@@ -115,9 +134,49 @@ def test_trouble_that_nobody_knows_is_told_as_it_is() -> None:
 
 def test_the_limits_are_told_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remedies, "LIMITS", tmp_path)
-    assert remedies.limits() == remedies.ENOUGH
+    enough = "fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288"
+    assert remedies.limits() == enough
     (tmp_path / "max_user_instances").write_text("128\n", "ascii")
-    assert remedies.limits() == f"{remedies.ENOUGH} (max_user_instances 128 now)"
+    assert remedies.limits() == f"{enough} (max_user_instances 128 now)"
+    (tmp_path / "max_user_instances").write_text("1024\n", "ascii")
+    assert remedies.limits().startswith("fs.inotify.max_user_instances=2048 fs.inotify.max_user_w")
+
+
+NOT_UP = (
+    "error: error execution phase wait-control-plane: cannot obtain client without bootstrap: "
+    "could not bootstrap the admin user in file admin.conf: unable to create "
+    "ClusterRoleBinding: client rate limiter Wait returned an error: rate: Wait(n=1) would exceed "
+    "context deadline"
+)
+ENDED = "Command Output: Error response from daemon: Container 9a873ed8b6e3 is not running"
+ENDED_LATER = "OCI runtime exec failed: exec failed: cannot exec in a stopped container: unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "wanted"),
+    [
+        (NOT_UP, "kubelet-cgroup-v1.log", "this machine has cgroup v1, on which this kubelet"),
+        (NOT_UP, "kubelet-instances.log", "raise the limits of inotify: sysctl -w"),
+        (NOT_UP, "kubelet-watches.log", "raise the limits of inotify: sysctl -w"),
+        (NOT_UP, "containerd-instances.log", "raise the limits of inotify: sysctl -w"),
+        (NOT_UP, "containerd-watches.log", "raise the limits of inotify: sysctl -w"),
+        (ENDED, "console-instances.log", "raise the limits of inotify: sysctl -w"),
+        (NOT_UP, "", "the control plane has not come up: why stands"),
+        (ENDED, "", "the node's systemd has not come up, mostly for want of inotify"),
+        (ENDED_LATER, "", "the node's systemd has not come up, mostly for want of inotify"),
+    ],
+)
+def test_why_a_node_has_not_come_up_is_told_by_its_logs(text: str, file: str, wanted: str) -> None:
+    logs = (LOGS / file).read_text("utf-8") if file else ""
+    error = remedied(ToolError(text, code=1, said=text), logs=logs)
+    assert str(error).startswith(f"{text}. What to do: {wanted}")
+    assert error.logs == logs
+
+
+def test_what_the_command_itself_says_comes_first() -> None:
+    text, wanted = SAID["a container has a port"]
+    logs = (LOGS / "kubelet-instances.log").read_text("utf-8")
+    assert wanted in str(remedied(ToolError(text, said=text), logs=logs))
 
 
 @pytest.mark.parametrize(
@@ -129,6 +188,10 @@ def test_the_limits_are_told_as_they_are(tmp_path: Path, monkeypatch: pytest.Mon
             "the disk is full",
         ),
         ("Failed; The node was low on resource: ephemeral-storage.", "the disk is full"),
+        ("Evicted: The node had condition: [DiskPressure]. ", "the disk is full"),
+        ("Evicted: The node had condition: [MemoryPressure]. ", "short of memory or processes"),
+        ("Evicted: The node was low on resource: memory. Threshold", "short of memory or"),
+        ("untolerated taint(s) {node.kubernetes.io/pid-pressure: }.", "short of memory or"),
         ("Pending; FailedCreatePodSandBox: inotify_init: too many open files", "sysctl -w"),
         ("Pending; FailedPrepareDynamicResources: device in use", ""),
         ("Pending; listen tcp 0.0.0.0:80: bind: address already in use", ""),

@@ -15,6 +15,7 @@ from pytest_dra.live.asking import Use
 from pytest_dra.live.asking import pod_spec
 from pytest_dra.live.pods import Pod
 from pytest_dra.live.pods import Pods
+from pytest_dra.profile.model import Budgets
 from pytest_dra.spec import Violation
 from tests.live.conftest import BUDGETS
 from tests.live.conftest import container_status
@@ -89,6 +90,18 @@ def test_a_full_disk_is_not_the_drivers(client: Client, pods: Pods) -> None:
     pod = made(pods)
     warn(client, pod, "1 node(s) had untolerated taint(s) {node.kubernetes.io/disk-pressure: }.")
     with pytest.raises(ClusterError, match="What to do: the disk is full"):
+        pods.must_run(pod)
+
+
+def test_an_evicted_pod_is_not_waited_for(client: Client, namespace: str) -> None:
+    pods = Pods(client, namespace, Budgets(pod=600.0, release=0.5))
+    pod = made(pods)
+    status = {"phase": "Failed", "reason": "Evicted"}
+    status["message"] = "Pod was rejected: The node had condition: [DiskPressure]. "
+    client.patch(
+        resources.PODS, pod.name, {"status": status}, namespace=namespace, subresource="status"
+    )
+    with pytest.raises(ClusterError, match=r"Evicted: .* \[DiskPressure\]\. What to do: the disk"):
         pods.must_run(pod)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_dra import evidence
 from pytest_dra.api import resources
 from pytest_dra.cases import Declared
 from pytest_dra.catalogue import catalogue
@@ -56,6 +57,7 @@ class Whole(WholeCluster):
         self._client = client
         self.loaded: list[str] = []
         self.started = 0
+        self.said = ""
 
     def start(self) -> None:
         self.started += 1
@@ -76,8 +78,8 @@ class Whole(WholeCluster):
     def on_node(self, node: str, argv: Sequence[str], *, timeout_s: float) -> str:
         return ""
 
-    def export_logs(self, folder: Path) -> None:
-        pass
+    def logs(self) -> str:
+        return self.said
 
 
 @pytest.fixture
@@ -217,6 +219,38 @@ def test_what_the_controller_cannot_make_is_errored_in_each_worker(
     worker.close()
     assert outcome.result.state is State.ERRORED
     assert "disk full" in outcome.result.error
+
+
+def test_what_the_nodes_say_is_kept_of_a_case_that_does_not_pass(
+    whole: Whole, keeper: Keeper, tmp_path: Path
+) -> None:
+    whole.said = "--- node: kubelet\nit is cold\n"
+    made = site(whole, keeper)
+
+    def fails(bench: LiveBench) -> None:
+        raise Violation("pod", got="no", want="yes")
+
+    evidence.keep(tmp_path, made.judge(case_that(fails)), when="on-failure")
+    assert (tmp_path / "cases/LIFE-001/nodes.log").read_text("utf-8") == whole.said
+    assert made.judge(case_that(lambda _: None)).cluster_logs == {}
+    made.close()
+    evidence.forget(tmp_path, ["LIFE-001"])
+    assert not (tmp_path / "cases/LIFE-001").exists()
+
+
+def test_what_the_nodes_of_a_cluster_said_that_is_gone_is_kept_once(
+    whole: Whole, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start() -> None:
+        raise ClusterError("kind create cluster failed", logs="no inotify")
+
+    monkeypatch.setattr(whole, "start", start)
+    monkeypatch.setattr(whole, "stop", lambda: None)
+    whole.said = "of another one"
+    made = site(whole, keeper)
+    assert made.judge(case_that(lambda _: None)).cluster_logs == {"nodes": "no inotify"}
+    assert made.judge(case_that(lambda _: None)).cluster_logs == {}
+    made.close()
 
 
 @pytest.mark.parametrize(("ours", "ends", "kept"), [(1, 0, "whole"), (1, 1, ""), (0, 0, "")])
