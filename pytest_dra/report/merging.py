@@ -27,6 +27,7 @@ from pytest_dra.report.plain import case_name
 from pytest_dra.report.plain import one_line
 from pytest_dra.report.reading import BadReport
 from pytest_dra.report.reading import Report
+from pytest_dra.report.remedies import NODE_OPTION
 from pytest_dra.report.results import NOTES_LIMIT
 from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import Finding
@@ -38,9 +39,6 @@ from pytest_dra.report.steps import Step
 from pytest_dra.report.verdict import WORST_FIRST
 from pytest_dra.spec import Depth
 from pytest_dra.spec import Json
-
-NODE_OPTION: Final = "--dra-node"
-"""What tells the shards of a run apart, and goes when they are one."""
 
 SWITCH: Final = {"true": True, "false": False}
 """How values of switches stand in a report."""
@@ -294,6 +292,7 @@ def _profile(data: Json, scope: Scope) -> DriverProfile:
 
 
 def _options(data: Json) -> Iterable[Option]:
+    """Those of the shards, without what tells them apart."""
     for each in data["options"]:
         if each["name"] != NODE_OPTION:
             value = each["value"]

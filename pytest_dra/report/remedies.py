@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
+from collections.abc import Collection
 from collections.abc import Iterable
 
 from pytest_dra.catalogue import catalogue
@@ -25,6 +27,9 @@ HOOKS = "hooks."
 OUTPUT_OPTIONS = ("--dra-output", "--dra-summary")
 """Where things are written changes nothing in them."""
 CASE_OPTION = "--dra-case"
+NODE_OPTION = "--dra-node"
+
+BAD = (State.FAILED, State.ERRORED)
 
 COMMAND_LIMIT = 8192
 """Characters of the command: far more than a terminal line, far less than a process takes."""
@@ -61,7 +66,8 @@ def command(run: RunResult, ids: Iterable[str] = ()) -> str:
 
     Args:
         run: whose options are repeated.
-        ids: case ids; none repeats the whole run, with its own selection.
+        ids: case ids; none repeats the whole run, with its own selection. Where nodes were judged
+            one by one, these are judged on the one that most of them went wrong on.
     """
     words = ["pytest"]
     chosen = sorted(set(ids))
@@ -75,5 +81,18 @@ def command(run: RunResult, ids: Iterable[str] = ()) -> str:
         elif option.value not in (False, ""):
             words.append(f"{option.name}={option.value}")
     if chosen:
-        words.append(f"--dra-case={','.join(chosen)}")
+        words.append(f"{CASE_OPTION}={','.join(chosen)}")
+        words += [f"{NODE_OPTION}={node}" for node in _worst_node(run, chosen)]
     return plain(shlex.join(redacted(each) for each in words), COMMAND_LIMIT)
+
+
+def _worst_node(run: RunResult, ids: Collection[str]) -> list[str]:
+    """The node that most of these cases went wrong on, the first of several; none for one run."""
+    bad = {each.name for each in run.results if each.case.id in ids and each.state in BAD}
+    wrong = Counter(
+        node.name
+        for node in run.nodes
+        for case, state in node.states.items()
+        if case in bad and State(state) in BAD
+    )
+    return [node for node, _ in wrong.most_common(1)]

@@ -23,6 +23,7 @@ from pytest_dra.report.nodes import usual
 from pytest_dra.report.reading import BadReport
 from pytest_dra.report.reading import Report
 from pytest_dra.report.reading import read_text
+from pytest_dra.report.results import State
 from pytest_dra.report.shards import config_map
 from pytest_dra.report.shards import found
 from pytest_dra.report.verdict import summarise
@@ -73,6 +74,17 @@ def test_of_each_case_the_worst_counts_and_the_node_is_named() -> None:
         f"  bad: non-conformant; {MUST_ID} failed there, passed elsewhere; {OTHER_MUST_ID} not-run "
         "there, passed elsewhere",
     ]
+
+
+def test_failed_cases_are_reproduced_on_the_node_that_most_of_them_failed_on() -> None:
+    """Without its name the first node of the cluster would be judged, which is a good one."""
+    other = {**GOOD, SHOULD_ID: State.FAILED}
+    both = {**other, MUST_ID: State.ERRORED}
+    data = together(shard("a"), shard("b", other), shard("c", both), shard("d", both))
+    assert data["reproduce"]["failed"].endswith(f" --dra-case={MUST_ID},{SHOULD_ID} --dra-node=c")
+    page = html.render(data)
+    assert f"--dra-case={SHOULD_ID} --dra-node=b</pre>" in page
+    assert "--dra-node=c --dra-case" not in page
 
 
 def test_what_most_nodes_have_is_the_norm_and_of_two_the_better() -> None:
