@@ -58,6 +58,9 @@ DELIVERED_S: Final = 120.0
 
 EVERY_S: Final = 3.0
 
+INTERRUPTED: Final = 2
+"""Status of pytest that was interrupted."""
+
 STAYS_S: Final = 86_400
 """A container of a DaemonSet that ends is started again, so it waits to be deleted: a day."""
 
@@ -95,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.sonobuoy:
             return status or output.BAD
     if arguments.keep:
-        _keep(arguments.keep, report, run=job)
+        _keep(arguments.keep, report, run=job, replaces=status != INTERRUPTED)
     return _to_sonobuoy(arguments.output) if arguments.sonobuoy else output.GOOD
 
 
@@ -179,10 +182,17 @@ def _judged(argv: Sequence[str], *, within_s: float) -> int:
         signal.signal(signal.SIGTERM, before)
 
 
-def _keep(job: str, report: Path, *, run: str) -> None:
+def _keep(job: str, report: Path, *, run: str, replaces: bool) -> None:
     """Leave the report in a ConfigMap of this namespace; an earlier try's of the run is replaced.
 
     One of another run is not: its last pods may still be there when the next run has begun.
+
+    Args:
+        job: its name.
+        report: the file.
+        run: the Job's uid, "" for none.
+        replaces: False for the report of a pod that was told to end: the Job's controller puts
+            another one into its place at once, which may have left its report meanwhile.
 
     Raises:
         BadReport: the API server does not take it.
@@ -210,6 +220,9 @@ def _keep(job: str, report: Path, *, run: str) -> None:
             except KubeError as error:
                 if error.code != CONFLICT:
                     raise
+                if not replaces:
+                    sys.stderr.write(f"{output.NAME}: {place}/{name} has a report, which stays\n")
+                    return True
                 cluster.admin().replace(CONFIG_MAPS, body, namespace=place)
             sys.stderr.write(f"{output.NAME}: the report is in ConfigMap {place}/{name}\n")
             return True

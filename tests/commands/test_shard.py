@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import os
 import signal
@@ -118,6 +120,38 @@ def test_the_report_is_kept_in_a_config_map_and_a_second_try_replaces_it(
     assert kept["metadata"]["name"] == "mine-0"
     assert "report.yaml.gz" in kept["binaryData"]
     assert len(runs) == 2
+
+
+def test_a_pod_that_is_ended_does_not_replace_the_report_of_the_one_in_its_place(
+    folder: Path,
+    runs: list[list[str]],
+    embedded: EmbeddedCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It takes minutes to end, as long as a whole run does, and has little to say."""
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "0")
+    judged = reportshard._judged
+
+    def interrupted(argv: Sequence[str], *, within_s: float) -> int:
+        judged(argv, within_s=within_s)
+        (folder / "dra-results" / "report.yaml").write_text("of a part", "utf-8")
+        return int(pytest.ExitCode.INTERRUPTED)
+
+    def left() -> str:
+        kept = embedded.admin().get(resources.CONFIG_MAPS, "mine-0", namespace="default")
+        return gzip.decompress(base64.b64decode(kept["binaryData"]["report.yaml.gz"])).decode()
+
+    for judges, want in (
+        (interrupted, "of a part"),
+        (judged, text_of("node-a")),
+        (interrupted, text_of("node-a")),
+    ):
+        monkeypatch.setattr(reportshard, "_judged", judges)
+        assert run(["shard", f"--job={folder}", "--keep=mine"]) == 0
+        assert left() == want
+    assert "default/mine-0 has a report, which stays" in capsys.readouterr().err
+    assert len(runs) == 3
 
 
 def test_reports_of_two_runs_of_a_job_lie_beside_each_other(
