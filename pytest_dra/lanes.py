@@ -111,6 +111,11 @@ class Lanes:
         wait(self._running, LANES_S)
         return None
 
+    def passed(self) -> list[Outcome]:
+        """What has passed by now, taken or not."""
+        found = [each.result() for each in self._found.values() if each.done()]
+        return [outcome for outcome in found if outcome is not None]
+
     def close(self) -> None:
         """Begin nothing more, and wait for what has begun."""
         if self._pool is not None:

@@ -216,6 +216,10 @@ class LiveSite:
                 # One more than those that may all wait for their second one.
                 self._lanes.begin(lanes, width=min(width, devices - 1))
 
+    def passed(self) -> list[Outcome]:
+        """What has passed beside other cases, whether its turn has come or not."""
+        return self._lanes.passed()
+
     def _judge_beside(self, id: str) -> Outcome:
         what, bench = declared(id, live=True), self.bench.beside()
         return self._judged(what, lambda: bench)

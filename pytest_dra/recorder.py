@@ -66,10 +66,16 @@ class Recorder:
         """Everything that was judged, in the order in which it came."""
         return tuple(self._results.values())
 
-    def complete(self) -> tuple[CaseResult, ...]:
-        """The results, and what did not come to be judged before the run ended."""
+    def complete(self, known: Iterable[CaseResult] = ()) -> tuple[CaseResult, ...]:
+        """The results, and what did not come to be judged before the run ended.
+
+        Args:
+            known: results of cases that were judged before their turn, should that not have come.
+        """
+        early = {(result.case.id, result.parameter): result for result in known}
         ended = [
-            not_run(self.implemented[id], ENDED_BEFORE, parameter=parameter)
+            early.get((id, parameter))
+            or not_run(self.implemented[id], ENDED_BEFORE, parameter=parameter)
             for id, parameter in sorted(self._expected - self._results.keys())
         ]
         return (*self.results, *ended)

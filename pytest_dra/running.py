@@ -313,7 +313,7 @@ class Run:
             cluster=self.settings["dra_cluster"],
             node=self.settings["dra_node"],
             implemented=self.recorder.implemented,
-            results=self.recorder.complete(),
+            results=self.recorder.complete(self.sessions.known()),
             started=self.recorder.started,
             duration_s=self.recorder.duration_s(),
             profile=self.session.plan.profile,

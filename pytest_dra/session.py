@@ -86,7 +86,7 @@ class Session:
             wanted=lambda id: not self._is_pointless(id),
         )
         self._closed = False
-        self._outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, Outcome] = {}
         self._lapses: dict[str, str] = {}
         self._expected: tuple[str, ...] = ()
         self._to_begin: tuple[str, ...] = ()
@@ -189,10 +189,10 @@ class Session:
         Raises:
             KeyboardInterrupt: and other exceptions that are no Exception; nothing is kept then.
         """
-        if id not in self._outcomes:
-            self._outcomes[id] = self._judge(self.declared(id))
-            self._begin_others(self._outcomes[id])
-        return self._outcomes[id]
+        if id not in self.outcomes:
+            self.outcomes[id] = self._judge(self.declared(id))
+            self._begin_others(self.outcomes[id])
+        return self.outcomes[id]
 
     def expect(self, ids: Iterable[str]) -> None:
         """Say which cases are to be judged, so that what takes its time can begin early."""
@@ -222,7 +222,7 @@ class Session:
 
     def _begin_lanes(self, live: LiveSite) -> None:
         """Begin what does not disturb, once a device is known to work for one pod and the next."""
-        known = self._outcomes.items()
+        known = self.outcomes.items()
         passed = frozenset(id for id, each in known if each.result.state is State.PASSED)
         if WORKING_AGAIN not in passed:
             return
@@ -248,7 +248,7 @@ class Session:
     def _is_decided(self, id: str) -> bool:
         case, profile = self.declared(id).case, self.plan.profile
         return (
-            id in self._outcomes
+            id in self.outcomes
             or id in profile.waivers
             or bool(self._not_applicable(case, profile))
             or bool(missing_inputs(case, profile))
@@ -373,7 +373,7 @@ class Session:
     def _is_pointless(self, id: str) -> bool:
         """True if a case that this one needs, directly or not, is known not to have passed."""
         for needed in declared(id).case.needs:
-            known = self._outcomes.get(needed)
+            known = self.outcomes.get(needed)
             if known is not None and known.result.state in BLOCKING:
                 return True
             if known is None and needed in implemented() and self._is_pointless(needed):
@@ -381,13 +381,13 @@ class Session:
         return False
 
     def _roots(self, id: str) -> set[str]:
-        result = self._outcomes[id].result
+        result = self.outcomes[id].result
         if result.state is not State.NOT_RUN:
             return {id}
         if result.reason.startswith(BLOCKED):
             return set(result.reason.removeprefix(BLOCKED).split(", "))
-        needed = [each for each in result.case.needs if each in self._outcomes]
-        blocking = [each for each in needed if self._outcomes[each].result.state in BLOCKING]
+        needed = [each for each in result.case.needs if each in self.outcomes]
+        blocking = [each for each in needed if self.outcomes[each].result.state in BLOCKING]
         return self._roots(blocking[0]) if blocking else {id}
 
     def _needs_working_driver(self, case: Case) -> bool:

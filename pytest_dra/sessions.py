@@ -17,6 +17,7 @@ from pytest_dra.cases import is_live
 from pytest_dra.outcome import Outcome
 from pytest_dra.plan import Plan
 from pytest_dra.report.results import AT_CLUSTER
+from pytest_dra.report.results import CaseResult
 from pytest_dra.session import Session
 from pytest_dra.shares import shares_of
 from pytest_dra.spec import Depth
@@ -71,8 +72,29 @@ class Sessions:
 
     def judge(self, id: str, function: object) -> Outcome:
         """The outcome of a case with this body. Raises as :meth:`Session.judge`."""
-        outcome = self.of(function).judge(id)
-        result = dataclasses.replace(outcome.result, parameter=self.parameter(id, function))
+        return self._named(self.of(function).judge(id), function)
+
+    def known(self) -> list[CaseResult]:
+        """The results that are there, also of cases whose turn has not come: a run may end before.
+
+        Cases are judged before their turn where another one needs them, or beside it. Without
+        those that may turn out not to count.
+        """
+        found = []
+        for each in self.every:
+            beside = each.live_site.passed() if each.live_site is not None else []
+            own = {
+                outcome.result.case.id: outcome
+                for outcome in beside
+                if each.undeclared(outcome.result.case) is None
+            }
+            for id, outcome in {**own, **each.outcomes}.items():
+                found.append(self._named(outcome, each.declared(id).body).result)
+        return found
+
+    def _named(self, outcome: Outcome, function: object) -> Outcome:
+        parameter = self.parameter(outcome.result.case.id, function)
+        result = dataclasses.replace(outcome.result, parameter=parameter)
         return dataclasses.replace(outcome, result=result)
 
     def expect(self, bodies: Bodies) -> None:

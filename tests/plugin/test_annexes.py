@@ -158,7 +158,7 @@ def test_a_case_apart_is_not_waited_for_where_its_prerequisite_fails() -> None:
         assert session.judge("REG-002").result.state is State.PASSED
         assert session._annexes.has_begun("IDEM-009")
         failing = CaseResult(case=catalogue().case("PREP-023"), state=State.ERRORED)
-        session._outcomes["PREP-023"] = Outcome(failing)
+        session.outcomes["PREP-023"] = Outcome(failing)
         assert session.judge("IDEM-009").result.state is State.NOT_RUN
 
 

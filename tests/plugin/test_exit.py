@@ -193,3 +193,14 @@ def test_workers_of_xdist_change_no_status_and_no_state(
     assert (int(alone.ret), int(done.ret)) == (status, status)
     if (runs.folder / "alone").exists():
         assert runs.states() == runs.states("alone")
+
+
+def test_what_an_interrupted_case_needs_is_in_the_report_though_its_turn_had_not_come(
+    runs: Runs,
+) -> None:
+    runs.script(PREP_023="interrupt")
+    done = runs.apart("--dra-driver=fake", "--dra-case=PREP-023,REG-001,REG-016", PARTIAL)
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    states = runs.states()
+    assert (states["PREP-023"], states["REG-016"]) == ("not-run", "not-run")
+    assert states["REG-001"] == "passed"

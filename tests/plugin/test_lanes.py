@@ -81,3 +81,11 @@ def test_without_width_everything_is_judged_alone() -> None:
     lanes.begin([["A-1"]], width=0)
     assert lanes.outcome("A-1") is None
     lanes.close()
+
+
+def test_what_has_passed_is_known_before_anybody_asks() -> None:
+    lanes = Lanes(lambda id: outcome(id, State.FAILED if id == "B-1" else State.PASSED))
+    lanes.begin([["A-1", "A-2"], ["B-1"]], width=2)
+    assert lanes.outcome("C-1") is None
+    assert sorted(each.result.case.id for each in lanes.passed()) == ["A-1", "A-2"]
+    lanes.close()

@@ -9,15 +9,19 @@ from pytest_dra.bench import Bench
 from pytest_dra.bench.warnings import Warnings
 from pytest_dra.cases import Declared
 from pytest_dra.cases import implemented
+from pytest_dra.catalogue import catalogue
 from pytest_dra.clusters.embedded import EmbeddedCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.launch import Keeper
 from pytest_dra.options import resolve
 from pytest_dra.outcome import BenchError
+from pytest_dra.outcome import Outcome
 from pytest_dra.plan import Plan
 from pytest_dra.planning import plan_of
+from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.session import Session
+from pytest_dra.sessions import Sessions
 from pytest_dra.site import Site
 from pytest_dra.spec import UnsupportedEnvironment
 from pytest_dra.spec import Violation
@@ -174,4 +178,28 @@ def test_an_interruption_is_no_result(plan: Plan, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(Site, "_run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             session.judge("REG-001")
-        assert not session._outcomes
+        assert not session.outcomes
+
+
+def test_what_was_judged_before_its_turn_is_known_but_for_what_may_not_count(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Beside:
+        """A site on which two cases have passed in lanes, one of an undeclared feature."""
+
+        @staticmethod
+        def passed() -> list[Outcome]:
+            return [
+                Outcome(CaseResult(case=catalogue().case(id), state=State.PASSED))
+                for id in ("CDI-001", "TAINT-003", "PREP-023")
+            ]
+
+    sessions = Sessions(plan)
+    with sessions.main as session:
+        endings(monkeypatch, None)
+        session.judge("PREP-023")
+        monkeypatch.setattr(session, "live_site", Beside)
+        known = {each.case.id for each in sessions.known()}
+        monkeypatch.setattr(session, "live_site", None)
+    assert session.outcomes.keys() < known
+    assert known - session.outcomes.keys() == {"CDI-001"}
