@@ -76,7 +76,7 @@ CLUSTER_OPTIONS: Final = (
         "--dra-manifests",
         "what is shipped with the driver, to be deployed on a cluster, or whose DaemonSet says how "
         "an image is run: YAML or a folder of it, a kustomize directory, or a Helm chart; by "
-        "default the profile's manifests",
+        "default the profile's manifests, else a DaemonSet with the usual rights and directories",
         "",
         "FILE|DIR|CHART",
     ),

@@ -31,6 +31,7 @@ from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
 from pytest_dra.live import fakeimage
+from pytest_dra.live import generated
 from pytest_dra.live.partner import Partner
 from pytest_dra.live.plan import LivePlan
 from pytest_dra.live.shipment import ShipmentError
@@ -47,6 +48,7 @@ from pytest_dra.options import Settings
 from pytest_dra.profile import DriverProfile
 from pytest_dra.refusals import INSTALLED
 from pytest_dra.refusals import context_of
+from pytest_dra.refusals import is_image
 from pytest_dra.spec import Json
 
 FAKE = "fake"
@@ -129,13 +131,16 @@ def _plan(
     driver = settings["dra_driver"]
     if driver.split()[:1] == [FAKE]:
         return _fake(settings, profile, ways=ways, engine=engine)
-    objects = [] if driver == INSTALLED else _objects(settings, profile)
+    without = comes_alone(settings, profile)
+    objects = [] if driver == INSTALLED else _objects(settings, profile, without=without)
     previous: list[Json] = []
     try:
         if driver and driver != INSTALLED:
             image, *arguments = shlex.split(driver)
             previous = _previous(objects, profile, engine, arguments)
             put_image(objects, _named(image, engine), arguments=arguments)
+            if without:
+                generated.fill_arguments([*objects, *previous], settings["dra_driver_name"])
     except (ClusterError, ShipmentError, ValueError) as error:
         raise OptionError(f"--dra-driver={driver}: {error}") from error
     return LivePlan(
@@ -210,7 +215,22 @@ def _nodes(given: str) -> int | None:
     return int(given)
 
 
-def _objects(settings: Settings, profile: DriverProfile) -> list[Json]:
+def comes_alone(settings: Settings, profile: DriverProfile) -> bool:
+    """True for an image without manifests: it is deployed by ours."""
+    return is_image(settings["dra_driver"]) and not profile.manifests
+
+
+def with_class(settings: Settings, profile: DriverProfile) -> DriverProfile:
+    """The profile with the DeviceClass of our manifests, where they are used and it names none."""
+    if not comes_alone(settings, profile) or profile.driver.device_classes:
+        return profile
+    driver = dataclasses.replace(profile.driver, device_classes=(settings["dra_driver_name"],))
+    return dataclasses.replace(profile, driver=driver)
+
+
+def _objects(settings: Settings, profile: DriverProfile, *, without: bool) -> list[Json]:
+    if without:
+        return generated.objects_for(settings["dra_driver_name"])
     if not profile.manifests:
         raise OptionError(
             f"--dra-driver={settings['dra_driver']}: what is deployed for it on the cluster? Give "

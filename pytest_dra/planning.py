@@ -225,7 +225,9 @@ def _on_cluster(settings: Settings, profile: DriverProfile) -> Plan:
     if settings.jailed and WIRE not in depths_of(settings):
         raise OptionError("--dra-jail: on a cluster the driver runs in a pod; leave it out")
     from pytest_dra.liveplanning import live_plan
+    from pytest_dra.liveplanning import with_class
 
+    profile = with_class(settings, profile)
     return Plan(
         components=(),
         driver_name=settings["dra_driver_name"] or None,

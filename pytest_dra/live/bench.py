@@ -17,6 +17,7 @@ from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
 from pytest_dra.live import absence
 from pytest_dra.live import classes
+from pytest_dra.live import generated
 from pytest_dra.live.absence import Absence
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
@@ -214,8 +215,10 @@ class LiveBench:
 
     @property
     def foreign(self) -> Foreign:
-        """What the plugin on the first node has no business with. Raises as ``plugins`` does."""
+        """What the plugin on the first node has no business with. Raises as ``plugins`` does, and
+        UnsupportedEnvironment where its rights are ours."""
         plugin = self.driver.plugins()[0]
+        generated.must_be_shipped(plugin.item)
         return Foreign(
             self._client,
             driver=self.driver.name,

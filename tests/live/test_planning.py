@@ -92,8 +92,8 @@ def test_an_image_comes_with_its_manifests(programs: Mapping[str, str], tmp_path
     [
         ({"dra_driver": "driver:1"}, "--dra-cluster=kind: the driver's name is needed"),
         (
-            {"dra_driver": "driver:1", "dra_driver_name": "gpu.example.com"},
-            "--dra-driver=driver:1: what is deployed for it on the cluster?",
+            {"dra_driver": "driver:1 {kubeconfig}", "dra_driver_name": "gpu.example.com"},
+            "--dra-driver=driver:1 {kubeconfig}: in a pod: placeholder {kubeconfig} in",
         ),
         (
             {"dra_driver": "fake", "dra_kind": "/no/kind"},

@@ -20,6 +20,7 @@ from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
 from pytest_dra.launch import Keeper
 from pytest_dra.live import LiveBench
+from pytest_dra.live import generated
 from pytest_dra.live.deployment import LABEL
 from pytest_dra.live.deployment import OWNER
 from pytest_dra.live.driver import LiveDriver
@@ -251,6 +252,19 @@ def test_what_the_nodes_of_a_cluster_said_that_is_gone_is_kept_once(
     assert made.judge(case_that(lambda _: None)).cluster_logs == {"nodes": "no inotify"}
     assert made.judge(case_that(lambda _: None)).cluster_logs == {}
     made.close()
+
+
+def test_no_driver_is_judged_by_rights_that_the_suite_gives_it(
+    whole: Whole, keeper: Keeper
+) -> None:
+    made = site(whole, keeper)
+    objects = tuple(generated.objects_for("fake.dra.example"))
+    live = dataclasses.replace(made._live, objects=objects)
+    object.__setattr__(made, "_plan", dataclasses.replace(made._plan, live=live))
+    outcome = made.judge(case_that(lambda bench: bench.foreign.must_be_refused()))
+    made.close()
+    assert outcome.result.state is State.UNSUPPORTED_ENVIRONMENT
+    assert outcome.result.remedy == generated.MANIFESTS
 
 
 @pytest.mark.parametrize(("ours", "ends", "kept"), [(1, 0, "whole"), (1, 1, ""), (0, 0, "")])
