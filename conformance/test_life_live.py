@@ -10,6 +10,7 @@ from pytest_dra.live import unprepared
 from pytest_dra.live.absence import WIPED_S
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
+from pytest_dra.live.asking import NODE_FOLDER
 from pytest_dra.live.asking import Use
 from pytest_dra.live.asking import implicit
 from pytest_dra.live.pods import Pod
@@ -27,8 +28,7 @@ DEVICES_MAX = 16
 
 TRIES = 3
 STAMPS = "/stamps"
-FOLDER = "/run/pytest-dra"
-"""Rounds of LIFE-012, and where its pods write what time it is: in the pod, and on the node."""
+"""Rounds of LIFE-012, and where its pods write what time it is: a folder of the node."""
 
 TELLING = (
     'name={name}; trap "" TERM; while :; do read up rest < /proc/uptime; '
@@ -157,6 +157,8 @@ def test_life_012_no_overlap(dra_live: LiveBench) -> None:
 def _telling(bench: LiveBench, name: str, file: str) -> Pod:
     """A pod on the pinned device that writes the node's uptime into a file of the node."""
     command = ("sh", "-c", TELLING.format(name=name, file=file))
-    use = Use(name=CONTAINER, claims=((CLAIM, None),), command=command, mounts={STAMPS: FOLDER})
+    use = Use(
+        name=CONTAINER, claims=((CLAIM, None),), command=command, mounts={STAMPS: NODE_FOLDER}
+    )
     claim = bench.claim(bench.ask(pinned=True))
     return bench.pod(claims={CLAIM: claim}, uses=[use])

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 from pytest_dra.api import resources
 from pytest_dra.clusters.kind import PREFIX
+from pytest_dra.live.asking import NODE_FOLDER
 from pytest_dra.live.deployment import DEFAULT_NAMESPACE
 from pytest_dra.live.deployment import LABEL
+from pytest_dra.live.foreign import slice_prefix
 from pytest_dra.live.leftovers import room_name
 from pytest_dra.live.needed import wished
 from pytest_dra.live.plan import LivePlan
@@ -77,7 +79,10 @@ def _created(settings: Settings, live: LivePlan) -> Iterator[str]:
     yield f"  {resources.DEVICE_CLASSES.kind} {room_name(RUN)}-*"
     for home in sorted({each.namespace for each in plugins_of(live.objects)}):
         yield f"  {resources.PODS.kind} {home}/*-second-*"
+    if live.objects and not live.shared:
+        yield f"  {resources.RESOURCE_SLICES.kind} {slice_prefix(RUN)}*"
     yield f"each with the label {LABEL}={RUN}, or in the namespace {room_name(RUN)}."
+    yield f"LIFE-012 makes the folder {NODE_FOLDER} on a node, which stays, with nothing in it."
 
 
 def _shown(item: Json) -> str:

@@ -232,7 +232,8 @@ class LiveSite:
         with self._alone() if what.disturbs else nullcontext():
             outcome = self._judged(what, lambda: self.bench)
         log = self._bench.driver.log() if self._bench is not None else ""
-        if outcome.result.state in SPOILING and self._bench is not None:
+        # One that could not be deployed may be somebody else's.
+        if outcome.result.state in SPOILING and self._bench is not None and not self._broken:
             self._renew(self._bench)
         return dataclasses.replace(outcome, log=log)
 

@@ -136,6 +136,10 @@ class Use:
         return made
 
 
+NODE_FOLDER: Final = "/run/pytest-dra"
+"""Folder of a node that pods of LIFE-012 share, gone when the node boots."""
+
+
 def implicit(device_class: str) -> str:
     """The extended resource that a class is without naming one."""
     return f"{IMPLICIT}/{device_class}"

@@ -12,6 +12,7 @@ from typing import Final
 
 from pytest_dra.api import resources
 from pytest_dra.api.versions import KubernetesVersion
+from pytest_dra.clusters.kubeconfig import KUBECONFIG
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kube import Client
@@ -43,6 +44,7 @@ from pytest_dra.live.probing import Seen
 from pytest_dra.live.probing import devices_must_be_seen
 from pytest_dra.live.restarting import Restarts
 from pytest_dra.live.setup import LiveSetup
+from pytest_dra.live.vacancy import must_be_vacant
 from pytest_dra.profile.model import Probe
 from pytest_dra.spec import Case
 from pytest_dra.spec import Json
@@ -97,6 +99,7 @@ class LiveBench:
         self._times = CallTimes(self._client, setup.driver_name)
         self._guest = Guest(self._client, setup, self.marks)
         self._absences: list[Absence] = []
+        self._deployed = False
         self._seen_classes: set[str] = set()
         self._case = ""
         self._number = 0
@@ -147,13 +150,17 @@ class LiveBench:
         """Deploy the driver; it need not have started yet when this returns.
 
         Raises:
-            ClusterError: an object cannot be made, or an image not be loaded.
+            ClusterError: an object cannot be made, an image not be loaded, or somebody else has
+                deployed the driver.
         """
         cluster, setup = self._setup.cluster, self._setup
+        if setup.objects and cluster.provider == KUBECONFIG:
+            must_be_vacant(self._client, setup.driver_name)
         for image in dict.fromkeys([*setup.images, setup.pod_image]):
             cluster.load(image)
         self._room.apply()
         self.driver.install()
+        self._deployed = bool(setup.objects)
         self._begin()
 
     def join(self) -> None:
@@ -182,6 +189,9 @@ class LiveBench:
         self.pods.none_is_left(within_s=ENDED_S)
         self._guest.begin_removal()
         left = self.driver.uninstall()
+        if self._deployed:
+            # Kubelets do that after half a minute, in which the next run would have to wait.
+            self.driver.sweep()
         return [*left, *self._guest.end_removal(), *self._room.end_removal()]
 
     @contextmanager
@@ -225,6 +235,7 @@ class LiveBench:
             node=self.driver.nodes()[0],
             plugin=plugin,
             run=self._setup.run,
+            marks=self.marks,
         )
 
     # what a case asks for

@@ -38,15 +38,24 @@ class Foreign:
             instance of the driver may sweep what is not its own.
         plugin: its DaemonSet.
         run: part of the names of the slices.
+        marks: labels and annotations of them, by which they are removed where a run is killed.
     """
 
     def __init__(
-        self, client: Client, *, driver: str, node: str, plugin: Workload, run: str
+        self,
+        client: Client,
+        *,
+        driver: str,
+        node: str,
+        plugin: Workload,
+        run: str,
+        marks: Json,
     ) -> None:
         self._client = client
         self._driver = driver
         self._node, self._other = node, f"not-{node}"[:LABEL_MAX]
-        self._run = run
+        self._prefix = slice_prefix(run)
+        self._marks = marks
         self.user = f"system:serviceaccount:{plugin.namespace}:{plugin.account or 'default'}"
         self._acting = client.acting_as(self.user, extra={NODE_FACT: self._node})
 
@@ -95,9 +104,9 @@ class Foreign:
         return [verb for verb, act in tries if _is_done(act)]
 
     def _slice(self, name: str, placed: Json) -> Json:
-        full = f"sec-003-{self._run}-{name}"
+        full = f"{self._prefix}{name}"
         return {
-            "metadata": {"name": full},
+            "metadata": {**self._marks, "name": full},
             "spec": {
                 "driver": self._driver,
                 "pool": {"name": full, "generation": 1, "resourceSliceCount": 1},
@@ -110,8 +119,13 @@ class Foreign:
         for kind in ("all", "other"):
             for what in ("seen", "made"):
                 with suppress(KubeError):
-                    name = f"sec-003-{self._run}-{kind}-{what}"
+                    name = f"{self._prefix}{kind}-{what}"
                     self._client.delete(resources.RESOURCE_SLICES, name)
+
+
+def slice_prefix(run: str) -> str:
+    """How the names of the slices begin that a run makes."""
+    return f"sec-003-{run}-"
 
 
 def _is_done(act: Callable[[], object]) -> bool:

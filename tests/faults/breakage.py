@@ -24,7 +24,6 @@ from pytest_dra.api import resources
 from pytest_dra.catalogue import catalogue
 from pytest_dra.checks import overlaps
 from pytest_dra.clusters.protocol import ClusterError
-from pytest_dra.conformance.test_life_live import FOLDER
 from pytest_dra.conformance.test_life_live import STAMPS
 from pytest_dra.conformance.test_life_live import TELLING
 from pytest_dra.kube import KubeError
@@ -33,6 +32,7 @@ from pytest_dra.launch.tool import ToolError
 from pytest_dra.live import LiveBench
 from pytest_dra.live.asking import CLAIM
 from pytest_dra.live.asking import CONTAINER
+from pytest_dra.live.asking import NODE_FOLDER
 from pytest_dra.live.asking import Ask
 from pytest_dra.live.asking import Use
 from pytest_dra.live.asking import claim_spec
@@ -124,7 +124,9 @@ def _forced_once(bench: LiveBench, first: Ask, second: Ask) -> Seen:
 
 def _telling(bench: LiveBench, name: str, file: str, claim: str) -> Pod:
     command = ("sh", "-c", TELLING.format(name=name, file=file))
-    use = Use(name=CONTAINER, claims=((CLAIM, None),), command=command, mounts={STAMPS: FOLDER})
+    use = Use(
+        name=CONTAINER, claims=((CLAIM, None),), command=command, mounts={STAMPS: NODE_FOLDER}
+    )
     return bench.pod(claims={CLAIM: claim}, uses=[use])
 
 

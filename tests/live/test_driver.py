@@ -17,6 +17,7 @@ from pytest_dra.clusters.owner import Owner
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import Client
 from pytest_dra.live import driver as module
+from pytest_dra.live import leftovers
 from pytest_dra.live import partner
 from pytest_dra.live import screening
 from pytest_dra.live.deployment import LABEL
@@ -232,11 +233,23 @@ def test_a_hook_runs_in_the_plugins_container(
 
 def foreign(client: Client, driver: LiveDriver) -> Foreign:
     (plugin,) = plugins_among(workloads_of(driver.objects))
-    return Foreign(client, driver=NAME, node=NODE, plugin=plugin, run="r1")
+    marks = marks_of("r1", Owner.here())
+    return Foreign(client, driver=NAME, node=NODE, plugin=plugin, run="r1", marks=marks)
 
 
 def test_the_shipped_policy_refuses_slices_of_others(client: Client, driver: LiveDriver) -> None:
     foreign(client, driver).must_be_refused()
+    assert driver.slices() == []
+
+
+def test_what_is_tried_is_removed_by_its_label_where_the_run_is_killed(
+    client: Client, driver: LiveDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = foreign(client, driver)
+    monkeypatch.setattr(killed, "_clear", lambda: None)
+    killed.must_be_refused()
+    assert len(driver.slices()) == 2
+    assert leftovers.remove_run(client, "r1") == []
     assert driver.slices() == []
 
 

@@ -21,6 +21,7 @@ from pytest_dra.kube import Client
 from pytest_dra.launch import Keeper
 from pytest_dra.live import LiveBench
 from pytest_dra.live import generated
+from pytest_dra.live import vacancy
 from pytest_dra.live.deployment import LABEL
 from pytest_dra.live.deployment import OWNER
 from pytest_dra.live.driver import LiveDriver
@@ -165,9 +166,11 @@ def test_a_cluster_of_another_version_is_told_with_what_to_give(
     assert isinstance(second.error, BenchError)
 
 
-def test_what_cannot_be_deployed_leaves_nothing(
-    client: Client, whole: Whole, keeper: Keeper
+def test_what_cannot_be_deployed_leaves_nothing_and_ends_no_pods_of_others(
+    client: Client, whole: Whole, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    renewed: list[LiveDriver] = []
+    monkeypatch.setattr(LiveDriver, "restart", renewed.append)
     made = site(whole, keeper)
     unknown = {"apiVersion": "example.com/v1", "kind": "Nothing", "metadata": {"name": "x"}}
     plan = made._live
@@ -179,6 +182,7 @@ def test_what_cannot_be_deployed_leaves_nothing(
     outcome = made.judge(case_that(lambda _: None))
     made.close()
     assert "serves no Nothing of example.com/v1" in outcome.result.error
+    assert renewed == []
     accounts = client.list(resources.SERVICE_ACCOUNTS, namespace="kube-system")
     assert [each for each in accounts if each["metadata"]["name"] == "plugin"] == []
 
@@ -265,6 +269,48 @@ def test_no_driver_is_judged_by_rights_that_the_suite_gives_it(
     made.close()
     assert outcome.result.state is State.UNSUPPORTED_ENVIRONMENT
     assert outcome.result.remedy == generated.MANIFESTS
+
+
+def published(client: Client, name: str) -> None:
+    spec = {
+        "driver": "fake.dra.example",
+        "nodeName": "node-1",
+        "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+        "devices": [],
+    }
+    client.create(resources.RESOURCE_SLICES, {"metadata": {"name": name}, "spec": spec})
+
+
+def slices(client: Client) -> list[str]:
+    return [each["metadata"]["name"] for each in client.list(resources.RESOURCE_SLICES)]
+
+
+def test_a_driver_that_somebody_has_installed_is_not_deployed_beside_it(
+    client: Client, whole: Whole, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vacancy, "WIPED_S", 0.2)
+    published(client, "theirs")
+    whole.provider = "kubeconfig"
+    made = site(whole, keeper)
+    outcome = made.judge(case_that(lambda _: None))
+    made.close()
+    assert outcome.result.state is State.ERRORED
+    assert isinstance(outcome.error, ClusterError)
+    assert "already, and publishes theirs: judge what is installed" in str(outcome.error)
+    assert slices(client) == ["theirs"]
+    assert whole.loaded == []
+    client.delete(resources.RESOURCE_SLICES, "theirs")
+
+
+def test_slices_of_a_driver_that_was_deployed_go_with_it(
+    client: Client, whole: Whole, keeper: Keeper
+) -> None:
+    whole.provider = "kubeconfig"
+    made = site(whole, keeper)
+    made.judge(case_that(lambda _: published(client, "ours")))
+    assert slices(client) == ["ours"]
+    made.close()
+    assert slices(client) == []
 
 
 @pytest.mark.parametrize(("ours", "ends", "kept"), [(1, 0, "whole"), (1, 1, ""), (0, 0, "")])

@@ -28,12 +28,23 @@ def test_objects_and_disturbing_cases_are_listed(runs: Runs, embedded: EmbeddedC
             "  Pod dra-RUN/[*]",
             "  DeviceClass dra-RUN-[*]",
             "  Pod dra-fake-driver/[*]-second-[*]",
+            "LIFE-012 makes the folder /run/pytest-dra on a node, *",
             "Cases that disturb others: *",
             "They are not run without --dra-disruptive.",
             "--dra-dry-run: nothing was created",
         ]
     )
     assert runs_on(embedded.admin()) == []
+
+
+def test_slices_of_a_case_that_disturbs_are_listed_where_it_runs(
+    runs: Runs, embedded: EmbeddedCluster
+) -> None:
+    del embedded
+    line = "  ResourceSlice sec-003-RUN-[*]"
+    runs.inside(*FAKE, "--dra-cluster=kubeconfig:").stdout.no_fnmatch_line(line)
+    done = runs.inside(*FAKE, "--dra-cluster=kubeconfig:", "--dra-disruptive")
+    done.stdout.fnmatch_lines([line])
 
 
 def test_an_installed_driver_adds_no_objects(runs: Runs, embedded: EmbeddedCluster) -> None:
