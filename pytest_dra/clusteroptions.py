@@ -33,7 +33,8 @@ CLUSTER_OPTIONS: Final = (
     Option("--dra-kind-image", "node image of a kind cluster; by default kind's own", "", "IMAGE"),
     Option(
         "--dra-kind-config",
-        "configuration of a kind cluster, to which feature gates of the run are added",
+        "configuration of a kind cluster, to which feature gates of the run are added, and API "
+        "versions that these need",
         "",
         "FILE",
     ),

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_dra.api.releases import DATA
 from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.versions import NEEDS
 from pytest_dra.api.versions import KubernetesVersion
@@ -70,6 +71,20 @@ def cluster_gates(settings: Settings, profile: DriverProfile) -> dict[str, bool]
                 found.setdefault(name, True)
     _must_have_what_it_needs(version, found)
     return found
+
+
+def runtime_config(kubernetes: str, gates: Mapping[str, bool]) -> dict[str, str]:
+    """The API versions that a cluster has to be told to serve: those of the gates that are on.
+
+    Args:
+        kubernetes: ``"1.36"``.
+        gates: those that are turned.
+
+    Returns:
+        As kind's ``runtimeConfig`` has it: ``{"resource.k8s.io/v1beta2": "true"}``.
+    """
+    unserved: Mapping[str, str] = DATA["releases"][kubernetes].get("unserved", {})
+    return {version: "true" for gate, version in unserved.items() if gates.get(gate)}
 
 
 def _must_be_known(name: str, version: KubernetesVersion) -> None:

@@ -27,6 +27,7 @@ from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.containers.archives import is_archive
 from pytest_dra.containers.archives import loaded
 from pytest_dra.featuregates import cluster_gates
+from pytest_dra.featuregates import runtime_config
 from pytest_dra.launch import Keeper
 from pytest_dra.launch.tool import ToolError
 from pytest_dra.launch.tool import call
@@ -197,13 +198,15 @@ def _kind_settings(settings: Settings, profile: DriverProfile) -> KindSettings:
     config = Path(settings["dra_kind_config"]) if settings["dra_kind_config"] else None
     if config is not None:
         read_config(config)
+    gates = cluster_gates(settings, profile)
     return KindSettings(
         image=settings["dra_kind_image"],
         nodes=_nodes(settings["dra_kind_nodes"]),
         config=config,
         reuse=settings["dra_reuse"],
         keep=settings["dra_keep"] == "true",
-        feature_gates=cluster_gates(settings, profile),
+        feature_gates=gates,
+        runtime_config=runtime_config(settings["dra_kubernetes"], gates),
     )
 
 

@@ -13,7 +13,8 @@ from typing import Final
 
 DATA: Final[Any] = json.loads(Path(__file__).with_name("releases.json").read_text("utf-8"))
 """All that is known of each version. ``gates``: their stages, by name. ``served``: version and
-plural of each resource. ``limits``: what differs from :class:`~pytest_dra.api.versions.Limits`.
+plural of each resource. ``unserved``: by gate the API versions of its kinds that no server serves
+unless it is told to. ``limits``: what differs from :class:`~pytest_dra.api.versions.Limits`.
 ``containerd_cdi``: the CDI library of containerd at its time."""
 
 VERSIONS: Final[tuple[str, ...]] = tuple(DATA["releases"])

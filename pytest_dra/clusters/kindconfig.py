@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,16 @@ KIND: Final = "Cluster"
 
 FILE_MAX: Final = 1 << 20
 """Bytes of a configuration that are read."""
+
+SHOWN: Final = 80
+"""Characters of a value in a message."""
+
+_SHAPES: Final[Sequence[tuple[str, type, str]]] = (
+    ("nodes", list, "a list of nodes"),
+    ("featureGates", dict, "gates with true or false"),
+    ("runtimeConfig", dict, 'API versions with "true" or "false"'),
+)
+"""Fields of which something is merged."""
 
 ROLES: Final = ("control-plane", "worker")
 
@@ -45,6 +56,13 @@ def read_config(file: Path) -> Json:
             f"--dra-kind-config={file}: got apiVersion {found.get('apiVersion')!r}, "
             f"want {API_VERSION!r}"
         )
+    for field, kind, shown in _SHAPES:
+        if not isinstance(found.get(field) or kind(), kind):
+            raise ClusterError(
+                f"--dra-kind-config={file}: got {field}: {str(found[field])[:SHOWN]}, want {shown}"
+            )
+    if not all(isinstance(each, dict) for each in found.get("nodes") or ()):
+        raise ClusterError(f"--dra-kind-config={file}: nodes: want objects, as {{role: worker}}")
     return dict(found)
 
 

@@ -13,9 +13,11 @@ import platform
 import re
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from contextlib import contextmanager
+from lzma import LZMAError
 from pathlib import Path
 from typing import IO
 from typing import Any
@@ -138,7 +140,7 @@ def loaded(engine: Engine, path: Path) -> str:
                     _write(found, config, id, name, target)
                     target.seek(0)
                     engine.load(target)
-    except (ArchiveError, tarfile.TarError, OSError, EOFError) as error:
+    except (ArchiveError, tarfile.TarError, OSError, EOFError, zlib.error, LZMAError) as error:
         raise ClusterError(
             f"{path} is no image: {error}. Want a Docker archive (docker save), or an OCI layout "
             "as a folder or archive"
@@ -170,6 +172,8 @@ def _of_docker(files: Files) -> Found:
         raise ArchiveError(f"{MANIFEST}: got {count} images, want one")
     one = listed[0]
     tags = one.get("RepoTags") or [""]
+    if not isinstance(tags, list):
+        raise ArchiveError(f"{MANIFEST}: RepoTags is no list of names")
     layers = one.get("Layers")
     if not isinstance(layers, list) or not all(isinstance(each, str) for each in layers):
         raise ArchiveError(f"{MANIFEST}: Layers is no list of names")

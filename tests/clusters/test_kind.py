@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_dra.clusters.engine import Engine
 from pytest_dra.clusters.kind import KindCluster
@@ -70,13 +71,16 @@ def verbs(kind: Stub) -> list[str]:
 def test_a_cluster_of_the_run_is_created_and_deleted_once(
     kind: Stub, docker: Stub, keeper: Keeper, records: KindRecords
 ) -> None:
-    made = cluster(KindSettings(nodes=2, feature_gates={"A": True}), kind, docker, keeper)
+    settings = KindSettings(nodes=2, feature_gates={"A": True}, runtime_config={"a/v1": "true"})
+    made = cluster(settings, kind, docker, keeper)
     made.start()
     folder = made.admin_kubeconfig().parent
     owner = records.owner(made.name)
     assert owner is not None
     assert owner.pid == os.getpid()
-    assert "A: true" in (folder / "kind.yaml").read_text()
+    config = yaml.safe_load((folder / "kind.yaml").read_text())
+    assert config["featureGates"] == {"A": True}
+    assert config["runtimeConfig"] == {"a/v1": "true"}
     made.stop()
     made.stop()
     keeper.close()

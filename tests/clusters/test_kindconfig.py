@@ -15,6 +15,8 @@ from pytest_dra.clusters.kindconfig import read_config
 from pytest_dra.clusters.kindconfig import written
 from pytest_dra.clusters.protocol import ClusterError
 
+HEAD = f"kind: Cluster\napiVersion: {API_VERSION}\n"
+
 CONTROL, WORKER = {"role": "control-plane"}, {"role": "worker"}
 
 
@@ -56,6 +58,13 @@ def test_gates_are_added_and_the_users_own_object_stays_as_it_was() -> None:
     assert given == {"featureGates": {"A": True}, "networking": {"disableDefaultCNI": True}}
 
 
+def test_served_versions_are_added_to_those_of_the_user() -> None:
+    given = {"runtimeConfig": {"a/v1": "true"}}
+    wanted = {"b/v1": "true"}
+    found = merged(given, nodes=None, feature_gates={}, runtime_config=wanted)
+    assert found["runtimeConfig"] == {"a/v1": "true", "b/v1": "true"}
+
+
 def test_a_gate_that_is_wanted_in_two_ways_is_refused() -> None:
     with pytest.raises(ClusterError, match=r"featureGates\.A is True, and the run wants False"):
         merge({"featureGates": {"A": True}}, A=False)
@@ -68,6 +77,10 @@ def test_a_gate_that_is_wanted_in_two_ways_is_refused() -> None:
         ("- a", "want an object of kind Cluster"),
         ("kind: Cluster", "got apiVersion None, want 'kind.x-k8s.io/v1alpha4'"),
         ("#" * (FILE_MAX + 1), "longer than 1048576 bytes"),
+        (f"{HEAD}nodes: 3", "got nodes: 3, want a list of nodes"),
+        (f"{HEAD}nodes: [worker]", "nodes: want objects, as {role: worker}"),
+        (f"{HEAD}featureGates: [A]", "got featureGates: ['A'], want gates with true or false"),
+        (f"{HEAD}runtimeConfig: x", "got runtimeConfig: x, want API versions"),
     ],
 )
 def test_a_file_that_is_none_is_told_in_one_line(text: str, told: str, tmp_path: Path) -> None:

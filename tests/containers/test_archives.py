@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import io
 import json
+import lzma
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,11 +127,29 @@ def test_what_is_no_image_is_told(tmp_path: Path, engine: Engine) -> None:
         (tmp_path / "none", "none is no image: .*No such file"),
         (tar(tmp_path / "empty.tar", {"x": b""}), "there is no index.json in it"),
         (tar(tmp_path / "two.tar", {"manifest.json": json.dumps(two).encode()}), "got 2 images"),
+        (docker_archive(tmp_path / "tags.tar", RepoTags=5), "RepoTags is no list of names"),
         (docker_archive(tmp_path / "lost.tar", Layers=["x"]), "there is no x in it"),
         (docker_archive(tmp_path / "many.tar", Layers=["l.tar"] * 200), "200 layers, at most 127"),
     ):
         with pytest.raises(ClusterError, match=text):
             archives.loaded(engine, path)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("begin", [0.3, 0.6])
+def test_an_archive_that_was_damaged_is_told(
+    compress: Callable[[bytes], bytes], begin: float, tmp_path: Path, engine: Engine
+) -> None:
+    # Something to compress: what is stored as it is shows no damage.
+    config = json.dumps({"os": "linux", "history": list(range(100_000))}).encode()
+    manifest = json.dumps([{"Config": "c", "Layers": ["l"]}]).encode()
+    whole = tar(tmp_path / "w.tar", {"manifest.json": manifest, "c": config, "l": config})
+    data = bytearray(compress(whole.read_bytes()))
+    place = int(len(data) * begin)
+    data[place : place + 64] = bytes(64)
+    whole.write_bytes(data)
+    with pytest.raises(ClusterError, match=r"w\.tar is no image: .*Want a Docker archive"):
+        archives.loaded(engine, whole)
 
 
 def test_names_are_no_files_and_paths_are(tmp_path: Path) -> None:

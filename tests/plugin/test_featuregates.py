@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 import pytest_dra
+from pytest_dra import liveplanning
 from pytest_dra.api.releases import VERSIONS
 from pytest_dra.api.resources import DEVICE_TAINT_RULES
 from pytest_dra.api.versions import Stage
 from pytest_dra.api.versions import kubernetes_version
+from pytest_dra.clusters.kind import KindSettings
 from pytest_dra.featuregates import cluster_gates
 from pytest_dra.featuregates import feature_gates
+from pytest_dra.launch import Keeper
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
 from pytest_dra.options import resolve
@@ -59,6 +62,35 @@ def test_a_cluster_that_is_made_has_the_gates_of_the_features_that_are_declared(
     features: list[str], given: str, kubernetes: str, gates: dict[str, bool]
 ) -> None:
     assert cluster_gates(settings(given, kubernetes), declaring(*features)) == gates
+
+
+@pytest.mark.parametrize(
+    ("given", "kubernetes", "served"),
+    [
+        ("", "1.36", {}),
+        (
+            "DRADeviceTaints=true,DRADeviceTaintRules=true",
+            "1.35",
+            {"resource.k8s.io/v1alpha3": "true"},
+        ),
+        ("DRADeviceTaintRules=true", "1.36", {"resource.k8s.io/v1beta2": "true"}),
+        ("DRADeviceTaintRules=false", "1.36", {}),
+        ("DRADeviceTaintRules=true", "1.37", {}),
+        ("DRAResourcePoolStatus=true", "1.37", {"resource.k8s.io/v1alpha3": "true"}),
+    ],
+)
+def test_a_kind_cluster_serves_what_its_gates_are_for(
+    given: str, kubernetes: str, served: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[KindSettings] = []
+    monkeypatch.setattr(liveplanning, "KindCluster", lambda wanted, **_: made.append(wanted))
+    monkeypatch.setattr(liveplanning, "find_engine", lambda _: None)
+    monkeypatch.setattr(liveplanning, "find_kind", lambda *_: None)
+    (new, _), _ = liveplanning._kind(settings(given, kubernetes), DEFAULT_PROFILE)
+    new(Keeper())
+    assert made[0].runtime_config == served
+    gates = {each.partition("=")[0] for each in given.split(",") if each}
+    assert set(made[0].feature_gates) == gates
 
 
 @pytest.mark.parametrize(
