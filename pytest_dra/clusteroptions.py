@@ -45,7 +45,13 @@ CLUSTER_OPTIONS: Final = (
         "N",
     ),
     Option("--dra-keep", "leave the kind cluster of the run, for --dra-reuse", "false", flag=True),
-    Option("--dra-reuse", "use a kind cluster that exists, and leave it", "", "NAME"),
+    Option(
+        "--dra-reuse",
+        "use a kind cluster that exists, and leave it; with --dra-keep one that is not there yet "
+        "is made under this name",
+        "",
+        "NAME",
+    ),
     Option(
         "--dra-node",
         "on a whole cluster: judge the driver's instance on this node, and none of another one; by "

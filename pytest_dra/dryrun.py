@@ -71,6 +71,8 @@ def _created(settings: Settings, live: LivePlan) -> Iterator[str]:
     yield f"A run with --dra-cluster={cluster} may create, and removes at its end:"
     if cluster == "kind" and not settings["dra_reuse"]:
         yield f"  kind cluster {PREFIX}{RUN}, and on it:"
+    elif cluster == "kind" and settings["dra_keep"] == "true":
+        yield f"  kind cluster {settings['dra_reuse']}, which stays; and on it:"
     room = {"kind": "Namespace", "metadata": {"name": room_name(RUN)}}
     for item in (room, *live.objects, *partners_of(live)):
         yield f"  {_shown(item)}"

@@ -119,7 +119,7 @@ def _kind(settings: Settings, profile: DriverProfile) -> tuple[Ways, Engine]:
         return KindCluster(wanted, tool=tool, engine=engine, keeper=keeper)
 
     def join(keeper: Keeper, name: str) -> WholeCluster:
-        made = dataclasses.replace(wanted, reuse=name)
+        made = dataclasses.replace(wanted, reuse=name, keep=False)
         return KindCluster(made, tool=tool, engine=engine, keeper=keeper)
 
     return (new, join), engine

@@ -37,14 +37,18 @@ NAME_BYTES: Final = 3
 NODES_MAX: Final = 8
 """Nodes of a cluster: each takes half a gigabyte."""
 
-NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,48}[a-z0-9])?")
-"""What kind takes as a name; longer ones make host names that are too long."""
+NAME_MAX: Final = 50
+"""Characters of a name; longer ones make host names that are too long."""
+
+NAME: Final = re.compile(rf"[a-z0-9]([-a-z0-9.]{{0,{NAME_MAX - 2}}}[a-z0-9])?")
+"""What kind takes as a name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class KindSettings:
     """What is wanted of a cluster. ``image`` "": the one that kind brings. ``reuse``: the name of a
-    cluster that exists, which is not deleted. ``keep``: the new one stays."""
+    cluster that exists, which is not deleted. ``keep``: the new one stays; with ``reuse`` it gets
+    that name, where there is none yet."""
 
     image: str = ""
     nodes: int | None = None
@@ -93,19 +97,29 @@ class KindCluster:
         directory = Path(tempfile.mkdtemp(prefix="dra-kind-"))
         self._keeper.own_directory(directory)
         self._directory = directory
-        if self._settings.reuse:
-            self._find()
+        if self._is_there():
+            self._tool.write_kubeconfig(self.name, self.admin_kubeconfig())
         else:
+            self.ours = True
             self._create(directory)
 
-    def _find(self) -> None:
-        known = self._tool.clusters()
-        if self.name not in known:
+    def _is_there(self) -> bool:
+        """True for a cluster that is reused, False for one to be made. Raises ClusterError."""
+        settings = self._settings
+        known = self._tool.clusters() if settings.reuse else []
+        if self.name in known or not settings.reuse:
+            return bool(settings.reuse)
+        if not settings.keep:
             raise ClusterError(
-                f"--dra-reuse={self.name}: kind has no such cluster; "
-                f"it has {', '.join(known) or 'none'}"
+                f"--dra-reuse={self.name}: kind has no such cluster; it has "
+                f"{', '.join(known) or 'none'}. With --dra-keep it is made under this name"
             )
-        self._tool.write_kubeconfig(self.name, self.admin_kubeconfig())
+        if not NAME.fullmatch(self.name):
+            raise ClusterError(
+                f"--dra-reuse={self.name}: no name for a new cluster: want at most {NAME_MAX} "
+                "small letters, digits, dots and dashes, a letter or digit at both ends"
+            )
+        return False
 
     def _create(self, directory: Path) -> None:
         settings = self._settings

@@ -127,8 +127,34 @@ def test_one_that_is_reused_is_found_and_stays(kind: Stub, docker: Stub, keeper:
 
 def test_one_that_is_not_there_cannot_be_reused(kind: Stub, docker: Stub, keeper: Keeper) -> None:
     made = cluster(KindSettings(reuse="lost"), kind, docker, keeper)
-    with pytest.raises(ClusterError, match=r"^--dra-reuse=lost: .* it has mine, other$"):
+    told = r"^--dra-reuse=lost: .* it has mine, other\. With --dra-keep it is made"
+    with pytest.raises(ClusterError, match=told):
         made.start()
+
+
+def test_one_that_is_to_be_kept_is_made_under_the_name_by_which_it_is_reused(
+    kind: Stub, docker: Stub, keeper: Keeper
+) -> None:
+    for name, made_now in (("new", True), ("mine", False)):
+        made = cluster(KindSettings(reuse=name, keep=True), kind, docker, keeper)
+        made.start()
+        assert made.name == name
+        assert made.ours == made_now
+        assert not made.ends
+        made.stop()
+    keeper.close()
+    found = ["version", "get clusters"]
+    assert verbs(kind) == [*found, "create cluster", *found, "export kubeconfig"]
+    assert "new" in kind.calls()[2]
+
+
+@pytest.mark.parametrize("name", ["Upper", "-begins", "ends-", "x" * 51, "a b"])
+def test_a_new_one_has_a_name_that_kind_takes(
+    name: str, kind: Stub, docker: Stub, keeper: Keeper
+) -> None:
+    with pytest.raises(ClusterError, match="no name for a new cluster"):
+        cluster(KindSettings(reuse=name, keep=True), kind, docker, keeper).start()
+    assert verbs(kind) == ["version", "get clusters"]
 
 
 def test_without_an_engine_nothing_is_asked_of_kind(

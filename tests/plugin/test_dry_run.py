@@ -74,6 +74,8 @@ def test_a_new_kind_cluster_is_listed_with_what_comes_onto_it(runs: Runs) -> Non
     done = runs.inside(*FAKE, "--dra-cluster=kind", *options)
     assert done.ret == 0
     done.stdout.fnmatch_lines(["  kind cluster pytest-dra-RUN, and on it:"])
+    named = runs.inside(*FAKE, "--dra-cluster=kind", *options, "--dra-keep", "--dra-reuse=dev")
+    named.stdout.fnmatch_lines(["  kind cluster dev, which stays; and on it:"])
     assert [stub.calls() for stub in stubs] == [[], []]
 
 
