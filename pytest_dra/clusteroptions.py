@@ -30,7 +30,13 @@ CLUSTER_OPTIONS: Final = (
         "",
         "PROGRAM",
     ),
-    Option("--dra-kind-image", "node image of a kind cluster; by default kind's own", "", "IMAGE"),
+    Option(
+        "--dra-kind-image",
+        "node image of a kind cluster, or a Kubernetes release (1.34.4) of which kind has one; by "
+        "default kind's own",
+        "",
+        "IMAGE",
+    ),
     Option(
         "--dra-kind-config",
         "configuration of a kind cluster, to which feature gates of the run are added, and API "

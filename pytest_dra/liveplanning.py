@@ -43,6 +43,7 @@ from pytest_dra.live.shipment import plugins_of
 from pytest_dra.live.shipment import put_image
 from pytest_dra.livefinding import must_be_allowed
 from pytest_dra.livefinding import must_have_its_node
+from pytest_dra.nodeimage import node_image
 from pytest_dra.options import REFERENCE
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -200,7 +201,7 @@ def _kind_settings(settings: Settings, profile: DriverProfile) -> KindSettings:
         read_config(config)
     gates = cluster_gates(settings, profile)
     return KindSettings(
-        image=settings["dra_kind_image"],
+        image=node_image(settings["dra_kind_image"]),
         nodes=_nodes(settings["dra_kind_nodes"]),
         config=config,
         reuse=settings["dra_reuse"],

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dra import nodeimage
 from pytest_dra.bench.attached import Attachment
 from pytest_dra.bench.attached import Tell
 from pytest_dra.bench.invitation import Invitation
@@ -95,6 +96,8 @@ def plan_of(
         from pytest_dra.livefinding import with_version
 
         complete = with_version(complete)
+    elif complete["dra_cluster"] == KIND:
+        complete = nodeimage.with_version(complete)
     if complete["dra_cdi_library"] == AUTO:
         complete = complete.instead(
             "dra_cdi_library", containerds_library(complete["dra_kubernetes"])

@@ -71,6 +71,11 @@ def test_the_fake_driver_comes_with_the_manifests_of_its_fault_and_an_image_to_b
     assert plan.driver_name == "fake.dra.example"
 
 
+def test_a_release_names_node_image_and_version(programs: Mapping[str, str]) -> None:
+    plan = planned({**programs, "dra_driver": "fake", "dra_kind_image": "1.34.4"})
+    assert plan.kubernetes == "1.34"
+
+
 def test_an_image_comes_with_its_manifests(programs: Mapping[str, str], tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(PROFILE)
     (tmp_path / "m.yaml").write_text(MANIFESTS)
