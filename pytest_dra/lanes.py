@@ -17,8 +17,10 @@ from concurrent.futures import wait
 from contextlib import suppress
 from typing import Final
 
+from pytest_dra.bench.runtime import COMING_UP
 from pytest_dra.cases import Declared
 from pytest_dra.outcome import Outcome
+from pytest_dra.report.results import CaseResult
 from pytest_dra.report.results import State
 from pytest_dra.spec import Case
 
@@ -27,6 +29,16 @@ LANES_S: Final = 1800.0
 
 WORKING_AGAIN: Final = "SHARE-001"
 """The case on clusters that says that a device works for one pod and the next."""
+
+
+BLOCKING: Final = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
+"""States of a prerequisite that make a case pointless; a waived one was accepted on purpose."""
+
+
+def blocks(result: CaseResult) -> bool:
+    """True if what needs this case is pointless."""
+    unseen = result.case.id in COMING_UP and result.state is State.UNSUPPORTED_ENVIRONMENT
+    return result.state in BLOCKING or unseen
 
 
 def needs_of(case: Case, available: Collection[str], *, live: bool) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from pytest_dra.clusters.protocol import Cluster
 from pytest_dra.clusters.whole import WholeCluster
 from pytest_dra.kubelet import Plugin
 from pytest_dra.lanes import WORKING_AGAIN
+from pytest_dra.lanes import blocks
 from pytest_dra.lanes import lanes_of
 from pytest_dra.lanes import needs_of
 from pytest_dra.lanes import undisturbing
@@ -57,9 +58,6 @@ from pytest_dra.spec import Case
 from pytest_dra.spec import Depth
 from pytest_dra.spec import Json
 from pytest_dra.spec import UnsupportedEnvironment
-
-BLOCKING = frozenset({State.FAILED, State.ERRORED, State.NOT_RUN})
-"""States of a prerequisite that make a case pointless; a waived one was accepted on purpose."""
 
 DISTURBING = "it disturbs others who use the cluster"
 DISRUPTIVE = "--dra-disruptive"
@@ -274,7 +272,7 @@ class Session:
         lapse, case = outcome.lapse, outcome.result.case
         if lapse is None or lapse.finding is None or lapse.by not in self.available:
             return outcome
-        if self.judge(lapse.by).result.state in BLOCKING:
+        if blocks(self.judge(lapse.by).result):
             return outcome
         first = self._lapses.setdefault(lapse.by, case.id)
         if first != case.id:
@@ -366,7 +364,7 @@ class Session:
     def _blockers(self, case: Case) -> set[str]:
         """The cases at the root of why this one is pointless."""
         for id in needs_of(case, self.available, live=self.live_site is not None):
-            if self.judge(id).result.state in BLOCKING:
+            if blocks(self.judge(id).result):
                 return self._roots(id)
         return set()
 
@@ -374,7 +372,7 @@ class Session:
         """True if a case that this one needs, directly or not, is known not to have passed."""
         for needed in declared(id).case.needs:
             known = self.outcomes.get(needed)
-            if known is not None and known.result.state in BLOCKING:
+            if known is not None and blocks(known.result):
                 return True
             if known is None and needed in implemented() and self._is_pointless(needed):
                 return True
@@ -387,7 +385,7 @@ class Session:
         if result.reason.startswith(BLOCKED):
             return set(result.reason.removeprefix(BLOCKED).split(", "))
         needed = [each for each in result.case.needs if each in self.outcomes]
-        blocking = [each for each in needed if self.outcomes[each].result.state in BLOCKING]
+        blocking = [each for each in needed if blocks(self.outcomes[each].result)]
         return self._roots(blocking[0]) if blocking else {id}
 
     def _needs_working_driver(self, case: Case) -> bool:

@@ -21,6 +21,7 @@ from pytest_dra.bench import Setup
 from pytest_dra.bench.abroad import Abroad
 from pytest_dra.bench.attached import AttachedBench
 from pytest_dra.bench.obituary import unfit
+from pytest_dra.bench.runtime import runtime_wanted
 from pytest_dra.cases import Declared
 from pytest_dra.clusters.apiserver import ApiServerCluster
 from pytest_dra.clusters.embedded import EmbeddedCluster
@@ -221,6 +222,9 @@ class Site:
                 reason = unfit(bench.instance, user) if user and bench.started else ""
                 if reason:
                     raise LaunchError(reason) from found
+                missing = runtime_wanted(what.case, self._plan.profile)
+                if missing is not None and self.plugin() is None:
+                    raise missing from found
                 raise
 
         def blamed(violation: Violation) -> CaseResult:

@@ -52,6 +52,21 @@ def test_what_only_executing_shows_is_our_error_in_one_sentence(tmp_path: Path) 
     assert judged.left == ()
 
 
+def test_a_plugin_of_nri_that_does_not_come_up_without_a_runtime_is_not_blamed_for_that() -> None:
+    judged = judge(
+        module(ENDING, "at-once"),
+        cases="REG-001,REG-002,SLICE-001,PREP-001,SEC-006",
+        profile={**SHORT, "injection": {"kind": "nri"}},
+    )
+    assert judged.ids("unsupported-environment") == {"REG-001", "SLICE-001"}
+    assert "no runtime with an NRI socket" in judged.reason("REG-001")
+    assert "--dra-cluster=kind" in judged.output
+    assert judged.reason("REG-002") == "blocked by REG-001"
+    assert judged.ids("failed", "errored") == set()
+    assert judged.report["verdict"] == "inconclusive"
+    assert judged.left == ()
+
+
 def test_a_driver_that_exits_at_once_fails_two_cases_and_is_not_waited_for() -> None:
     judged = judge(module(ENDING, "at-once"))
     assert judged.code == 1
