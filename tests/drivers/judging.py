@@ -131,7 +131,7 @@ def judge(
         if profile is not None:
             arguments.append(f"--dra-profile={_write_profile(work, profile)}")
         began = time.monotonic()
-        code, output = _ended(arguments, within, work, _environment(scratch, token), limit_s)
+        done = _ended(arguments, within, work, _environment(scratch, token), limit_s)
         seconds = time.monotonic() - began
         file = results / "report.yaml"
         report = yaml.safe_load(file.read_text("utf-8")) if file.exists() else {}
@@ -139,8 +139,8 @@ def judge(
         peak_mib = int(noted.read_text("utf-8")) / KIB_PER_MIB if noted.exists() else None
         left = _left(scratch, token, but={work, results})
     return Judged(
-        code=code,
-        output=output,
+        code=done.returncode,
+        output=done.stdout + done.stderr,
         seconds=seconds,
         report=report,
         cases={entry["id"]: entry for entry in report.get("cases", ())},
@@ -155,23 +155,14 @@ def _ended(
     work: Path,
     env: Mapping[str, str],
     limit_s: float,
-) -> tuple[int, str]:
-    """Run pytest to its end: its exit code, and what it has printed."""
+) -> subprocess.CompletedProcess[str]:
+    """Run pytest to its end."""
     if within:
         command = [*within, sys.executable, "-m", "pytest", *arguments]
-        done = subprocess.run(
+        return subprocess.run(
             command, cwd=work, env=env, capture_output=True, text=True, timeout=limit_s, check=False
         )
-        return done.returncode, done.stdout + done.stderr
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        code = forkserver().run(
-            arguments, directory=work, env=env, stdout=stdout, stderr=stderr, limit_s=limit_s
-        )
-        texts = []
-        for stream in (stdout, stderr):
-            stream.seek(0)
-            texts.append(stream.read().decode("utf-8", "replace"))
-    return code, "".join(texts)
+    return forkserver().run(arguments, directory=work, env=env, limit_s=limit_s)
 
 
 def interrupt(

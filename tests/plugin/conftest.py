@@ -67,21 +67,16 @@ class Runs:
         """In a process of its own, which is forked, with a real driver."""
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as outside:
-            written = [Path(outside) / "stdout", Path(outside) / "stderr"]
-            with written[0].open("w") as stdout, written[1].open("w") as stderr:
-                code = forkserver().run(
-                    [f"--basetemp={outside}/basetemp", *arguments],
-                    directory=self.folder,
-                    env=os.environ,
-                    stdout=stdout,
-                    stderr=stderr,
-                    limit_s=RUN_LIMIT_S,
-                )
-            texts = [file.read_text("utf-8", "replace") for file in written]
-        sys.stdout.write(texts[0])
-        sys.stderr.write(texts[1])
-        out, err = (text.splitlines() for text in texts)
-        return pytest.RunResult(code, out, err, time.monotonic() - began)
+            done = forkserver().run(
+                [f"--basetemp={outside}/basetemp", *arguments],
+                directory=self.folder,
+                env=os.environ,
+                limit_s=RUN_LIMIT_S,
+            )
+        sys.stdout.write(done.stdout)
+        sys.stderr.write(done.stderr)
+        out, err = done.stdout.splitlines(), done.stderr.splitlines()
+        return pytest.RunResult(done.returncode, out, err, time.monotonic() - began)
 
     def executed(self, *arguments: str) -> pytest.RunResult:
         """In a process that is started as a user starts it."""

@@ -25,7 +25,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
-from typing import Any
 
 import pytest
 
@@ -82,47 +81,57 @@ class ForkServer:
         return self._process.pid
 
     def run(
-        self,
-        arguments: Sequence[str],
-        *,
-        directory: Path,
-        env: Mapping[str, str],
-        stdout: IO[Any],
-        stderr: IO[Any],
-        limit_s: float,
-    ) -> int:
-        """Have pytest run; its exit code, below zero for a signal.
+        self, arguments: Sequence[str], *, directory: Path, env: Mapping[str, str], limit_s: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Have pytest run: its exit code, below zero for a signal, and what it has printed.
 
         Args:
             arguments: of pytest.
             directory: where it runs.
             env: all of its environment.
-            stdout: a file that takes what it prints.
-            stderr: a file that takes what goes there.
             limit_s: longest run.
 
         Raises:
             subprocess.TimeoutExpired: it took longer, and was killed.
             EOFError: the process that forks is gone.
         """
+        argv = ["pytest", *arguments]
+        with _stream() as stdout, _stream() as stderr:
+            pid = self._begin(arguments, directory, env, [stdout.fileno(), stderr.fileno()])
+            self._socket.settimeout(limit_s)
+            try:
+                code = _number(self._socket)
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                self._socket.settimeout(KILLED_S)
+                _number(self._socket)
+                raise subprocess.TimeoutExpired(argv, limit_s) from None
+            stdout.seek(0)
+            stderr.seek(0)
+            return subprocess.CompletedProcess(argv, code, stdout.read(), stderr.read())
+
+    def _begin(
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        env: Mapping[str, str],
+        streams: Sequence[int],
+    ) -> int:
+        """Begin a run; its pid."""
         wanted = Run(arguments=tuple(arguments), directory=str(directory), env=dict(env))
         text = json.dumps(dataclasses.asdict(wanted)).encode()
-        streams = [stdout.fileno(), stderr.fileno()]
         try:
             socket.send_fds(self._socket, [LENGTH.pack(len(text))], streams)
             self._socket.sendall(text)
         except BrokenPipeError as error:
             raise EOFError(GONE) from error
         self._socket.settimeout(READY_S)
-        pid = _number(self._socket)
-        self._socket.settimeout(limit_s)
-        try:
-            return _number(self._socket)
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            self._socket.settimeout(KILLED_S)
-            _number(self._socket)
-            raise subprocess.TimeoutExpired(["pytest", *arguments], limit_s) from None
+        return _number(self._socket)
+
+
+def _stream() -> IO[str]:
+    """A file for what a run prints."""
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
 
 
 @functools.cache

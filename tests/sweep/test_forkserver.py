@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -44,18 +43,10 @@ def run(
         "PYTHONPATH": os.pathsep.join([str(PROJECT), str(place / "more")]),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        code = (server or forkserver()).run(
-            ["-p", "no:cacheprovider", *arguments],
-            directory=place,
-            env=env,
-            stdout=stdout,
-            stderr=stderr,
-            limit_s=limit_s,
-        )
-        stdout.seek(0)
-        stderr.seek(0)
-        return code, stdout.read().decode(), stderr.read().decode()
+    done = (server or forkserver()).run(
+        ["-p", "no:cacheprovider", *arguments], directory=place, env=env, limit_s=limit_s
+    )
+    return done.returncode, done.stdout, done.stderr
 
 
 def test_a_run_has_the_directory_environment_and_streams_that_it_was_given(
