@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 
 from pytest_dra.api import resources
-from pytest_dra.api.versions import nearest_version
 from pytest_dra.clusters.kubeconfig import KubeconfigCluster
 from pytest_dra.clusters.protocol import ClusterError
 from pytest_dra.kube import NOT_FOUND
@@ -17,7 +16,7 @@ from pytest_dra.live.needed import Need
 from pytest_dra.live.needed import missing
 from pytest_dra.live.needed import must_be_granted
 from pytest_dra.live.needed import needs_of
-from pytest_dra.options import DEFAULT
+from pytest_dra.nodeimage import as_version
 from pytest_dra.options import REFERENCE
 from pytest_dra.options import OptionError
 from pytest_dra.options import Settings
@@ -54,15 +53,9 @@ def with_version(settings: Settings) -> Settings:
     """
     with found(settings) as cluster:
         said = cluster.facts.version
-    try:
-        name = nearest_version(said).name
-    except ValueError as error:
-        raise OptionError(f"--dra-cluster={settings['dra_cluster']}: {error}") from error
-    if settings.origin("dra_kubernetes") != DEFAULT and settings["dra_kubernetes"] != name:
-        raise OptionError(
-            f"--dra-kubernetes={settings['dra_kubernetes']}: the cluster has {said}; leave it out"
-        )
-    return settings.instead("dra_kubernetes", name)
+    source = f"--dra-cluster={settings['dra_cluster']}"
+    other = f"the cluster has {said}; leave it out"
+    return as_version(settings, said, source=source, other=other)
 
 
 def must_have_its_node(settings: Settings) -> None:

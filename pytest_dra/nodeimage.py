@@ -1,4 +1,4 @@
-"""The Kubernetes version of a kind cluster: that of its node image, where the tag says it."""
+"""The Kubernetes version of a cluster; of one of kind that of its node image, by the tag."""
 
 from __future__ import annotations
 
@@ -35,14 +35,28 @@ def with_version(settings: Settings) -> Settings:
     tag = _TAG.search(image)
     if tag is None or settings["dra_reuse"]:
         return settings
+    given = f"{OPTION}={settings['dra_kind_image']}"
+    other = f"{given} is Kubernetes {tag[1]}; leave one of them out"
+    return as_version(settings, tag[1], source=given, other=other)
+
+
+def as_version(settings: Settings, said: str, *, source: str, other: str) -> Settings:
+    """The settings with the Kubernetes version that a cluster has.
+
+    Args:
+        settings: which may ask for a version.
+        said: what the cluster, or its image, says of itself.
+        source: the option by which the cluster was given.
+        other: what is told where another version was asked for.
+
+    Raises:
+        OptionError: another one was asked for, or ``said`` is none.
+    """
     try:
-        name = nearest_version(tag[1]).name
+        name = nearest_version(said).name
     except ValueError as error:
-        raise OptionError(f"{OPTION}={settings['dra_kind_image']}: {error}") from error
+        raise OptionError(f"{source}: {error}") from error
     asked = settings["dra_kubernetes"]
     if settings.origin("dra_kubernetes") != DEFAULT and asked != name:
-        raise OptionError(
-            f"--dra-kubernetes={asked}: {OPTION}={settings['dra_kind_image']} is Kubernetes "
-            f"{tag[1]}; leave one of them out"
-        )
+        raise OptionError(f"--dra-kubernetes={asked}: {other}")
     return settings.instead("dra_kubernetes", name)
