@@ -30,6 +30,7 @@ from pytest_dra.launch import Keeper
 from pytest_dra.launch import NodeDirectories
 from pytest_dra.report.merging import node_of
 from pytest_dra.report.shards import found
+from pytest_dra.spec import Json
 from tests.clusters.embeddedcluster import embedded
 from tests.clusters.started import started
 from tests.report.sharded import text_of
@@ -68,6 +69,13 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(reportshard, "_judged", judged)
     return asked
+
+
+def maps_of_mine(embedded: EmbeddedCluster) -> list[Json]:
+    """What the shards of the job ``mine`` have left."""
+    return embedded.admin().list(
+        resources.CONFIG_MAPS, namespace="default", label_selector="pytest-dra.dev/job=mine"
+    )
 
 
 def test_the_index_of_the_pod_says_which_node_it_judges(
@@ -114,9 +122,7 @@ def test_the_report_is_kept_in_a_config_map_and_a_second_try_replaces_it(
     for _ in range(2):
         assert run(["shard", f"--job={folder}", "--keep=mine"]) == 0
     assert "the report is in ConfigMap default/mine-0" in capsys.readouterr().err
-    (kept,) = embedded.admin().list(
-        resources.CONFIG_MAPS, namespace="default", label_selector="pytest-dra.dev/job=mine"
-    )
+    (kept,) = maps_of_mine(embedded)
     assert kept["metadata"]["name"] == "mine-0"
     assert "report.yaml.gz" in kept["binaryData"]
     assert len(runs) == 2
@@ -165,9 +171,7 @@ def test_reports_of_two_runs_of_a_job_lie_beside_each_other(
     for uid in (UIDS[0], UIDS[1], UIDS[0]):
         monkeypatch.setenv("JOB_UID", uid)
         assert run(["shard", f"--job={folder}", "--keep=mine"]) == 0
-    maps = embedded.admin().list(
-        resources.CONFIG_MAPS, namespace="default", label_selector="pytest-dra.dev/job=mine"
-    )
+    maps = maps_of_mine(embedded)
     assert {each["metadata"]["name"]: each["metadata"]["labels"] for each in maps} == {
         f"mine-{uid}-0": {"pytest-dra.dev/job": "mine", "pytest-dra.dev/job-uid": uid}
         for uid in UIDS
